@@ -1,0 +1,90 @@
+"""Cloze, Template and CandidateSet: what every probe is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from hyperprobe.errors import UserError
+
+SLOT = "[MASK]"  # marks the slot in files and texts, whatever a model's own mask token is
+
+
+@dataclass(frozen=True)
+class Cloze:
+    """A text with one slot, `left` + slot + `right`, and the word that it asks about."""
+
+    id: str
+    left: str
+    right: str
+    subject: str | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.left}{SLOT}{self.right}"
+
+    def fill(self, word: str) -> str:
+        """The text with `word` in the slot."""
+        return f"{self.left}{word}{self.right}"
+
+    @property
+    def subject_span(self) -> tuple[int, int] | None:
+        """Where the subject stands in `text` (first match, any case), as [start, end)."""
+        if self.subject is None:
+            return None
+        start = self.text.lower().find(self.subject.lower())
+        return None if start < 0 else (start, start + len(self.subject))
+
+
+def parse_cloze(text: str, id: str, subject: str | None = None) -> Cloze:
+    """The cloze that `text` writes with one `[MASK]`. Raises `UserError` for none or several."""
+    parts = text.split(SLOT)
+    if len(parts) != 2:
+        raise UserError(f"{id}: {text!r} has {len(parts) - 1} slots: write {SLOT} exactly once")
+    return Cloze(id, parts[0], parts[1], subject)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A prompt pattern in LAMA's notation: `[X]` is the subject, `[Y]` the slot."""
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        for mark in ("[X]", "[Y]"):
+            if self.pattern.count(mark) != 1:
+                raise UserError(f"template {self.pattern!r}: write {mark} exactly once")
+
+    def cloze(self, id: str, subject: str) -> Cloze:
+        left, right = (
+            part.replace("[X]", subject) for part in self.pattern.split("[Y]")
+        )
+        return Cloze(id, left, right, subject)
+
+
+@dataclass(frozen=True)
+class CandidateSet:
+    """The words that compete for a slot, in a fixed order without repetition."""
+
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.words or any(not word.strip() for word in self.words):
+            raise UserError("a candidate set needs at least one word, and no empty ones")
+        if len(set(self.words)) != len(self.words):
+            twice = next(word for word in self.words if self.words.count(word) > 1)
+            raise UserError(f"candidate {twice!r} is listed more than once")
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> CandidateSet:
+        """The distinct words in order of first appearance."""
+        return cls(tuple(dict.fromkeys(words)))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Word -> its place in `words`."""
+        return {word: i for i, word in enumerate(self.words)}

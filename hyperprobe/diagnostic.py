@@ -1,0 +1,192 @@
+"""The hypernymy diagnostic sets: WordNet nouns under nine everyday categories.
+
+`lm-diagnostic` is the 18 pairs of Ettinger's (2020) NEG-136 simple stimuli;
+`lm-diagnostic-extended` is built from WordNet after Ravichander et al. (2020,
+section 2.1.2), who published its size (576) but not the rule that picked it.
+Ours: the most frequent monosemous hyponyms, each rare category kept whole,
+after `tables/exclusions.tsv`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import pandas as pd
+
+from hyperprobe.cloze import SLOT
+from hyperprobe.errors import UserError
+from hyperprobe.morphology import indefinite_article, plural
+from hyperprobe.wordnet import count_senses, open_wordnet, taxonomy_below
+
+Monosemous = Literal["noun", "any"]
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "animals": ("bird", "insect", "fish"),
+    "plants": ("tree", "flower", "vegetable"),
+    "objects": ("vehicle", "tool", "building"),
+}
+CATEGORIES: tuple[str, ...] = tuple(word for words in GROUPS.values() for word in words)
+GROUP_OF: dict[str, str] = {word: group for group, words in GROUPS.items() for word in words}
+
+LM_DIAGNOSTIC = "lm-diagnostic"
+LM_DIAGNOSTIC_EXTENDED = "lm-diagnostic-extended"
+NAMES = (LM_DIAGNOSTIC, LM_DIAGNOSTIC_EXTENDED)
+COLUMNS = (
+    "hyponym",
+    "hyponym_plural",
+    "hypernym",
+    "hypernym_plural",
+    "group",
+    "synset",
+    "zipf",
+    "singular",
+    "plural",
+    "control",
+    "control_plural",
+    "negated",
+    "contextual",
+)
+PAPER_SIZE = 576
+# A category with fewer items than this is kept whole: `vegetable` has about a dozen.
+RARE_CATEGORY = 30
+
+
+@dataclass(frozen=True)
+class Hyponym:
+    """A word under one of the nine categories."""
+
+    lemma: str
+    category: str
+    synset: str
+
+
+def _table(name: str) -> list[dict[str, str]]:
+    with (files("hyperprobe") / "tables" / name).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines, delimiter="\t"))
+
+
+@cache
+def excluded_lemmas() -> frozenset[str]:
+    """Lemmas that reviewers took out; the table gives the reason for each."""
+    return frozenset(row["lemma"] for row in _table("exclusions.tsv"))
+
+
+def hyponyms_below(wordnet: Any, category: str, monosemous: Monosemous = "noun") -> list[Hyponym]:
+    """All single-word, lower-case, one-sense nouns below `category`.n.01, sorted.
+
+    `monosemous="noun"` asks for one noun sense, `"any"` for one sense over all
+    parts of speech. Nothing is excluded by review yet.
+    """
+    parts = "n" if monosemous == "noun" else "nvar"
+    found = {}
+    for synset in taxonomy_below(wordnet.synset(f"{category}.n.01")):
+        for lemma in synset.lemma_names():
+            if lemma.isascii() and lemma.isalpha() and lemma.islower():
+                if count_senses(wordnet, lemma, parts) == 1:
+                    found[lemma] = Hyponym(lemma, category, synset.name())
+    return [found[lemma] for lemma in sorted(found)]
+
+
+def all_hyponyms(wordnet: Any, monosemous: Monosemous = "noun") -> Iterator[Hyponym]:
+    """`hyponyms_below` for the nine categories in turn."""
+    for category in CATEGORIES:
+        yield from hyponyms_below(wordnet, category, monosemous)
+
+
+def negated_pairs() -> list[dict[str, str]]:
+    """The 18 stimuli: `hyponym`, `hypernym` and the `false_hypernym` of the negated context."""
+    return _table("neg136_simple.tsv")
+
+
+def build_diagnostic(
+    name: str,
+    size: int | None = PAPER_SIZE,
+    monosemous: Monosemous = "noun",
+    wordnet: Any = None,
+) -> pd.DataFrame:
+    """A diagnostic set as a frame with `COLUMNS`, one row per item.
+
+    `name` is `lm-diagnostic` (18 fixed pairs; the other arguments do not apply)
+    or `lm-diagnostic-extended`, of the `size` most frequent items (None: all).
+    Raises `UserError` for an unknown name or a size that cannot be had.
+    """
+    wordnet = wordnet or open_wordnet()
+    if name == LM_DIAGNOSTIC:
+        pairs = negated_pairs()
+        items = [
+            Hyponym(pair["hyponym"], pair["hypernym"], _sense_below(wordnet, **pair))
+            for pair in pairs
+        ]
+        frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
+        frame["false_hypernym"] = [pair["false_hypernym"] for pair in pairs]
+        return frame
+    if name != LM_DIAGNOSTIC_EXTENDED:
+        raise UserError(f"unknown diagnostic set {name}: choose from {', '.join(NAMES)}")
+    items = [
+        item for item in all_hyponyms(wordnet, monosemous) if item.lemma not in excluded_lemmas()
+    ]
+    frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
+    if size is not None:
+        frame = _most_frequent(frame, size)
+    order = frame["hypernym"].map(CATEGORIES.index)
+    frame = frame.assign(order=order).sort_values(["order", "hyponym"], kind="stable")
+    return frame.drop(columns="order").reset_index(drop=True)
+
+
+def _sense_below(wordnet: Any, hyponym: str, hypernym: str, **_: str) -> str:
+    """The first sense of `hyponym` below `hypernym`.n.01; else its first (a rose is a shrub)."""
+    top = wordnet.synset(f"{hypernym}.n.01")
+    senses = wordnet.synsets(hyponym, "n")
+    below = [s for s in senses if any(top in path for path in s.hypernym_paths())]
+    return str((below or senses)[0].name())
+
+
+def _row(item: Hyponym) -> tuple[Any, ...]:
+    from wordfreq import zipf_frequency
+
+    many = plural(item.lemma)
+    subject = f"{indefinite_article(item.lemma).capitalize()} {item.lemma}"
+    article = indefinite_article(item.category)
+    return (
+        item.lemma,
+        many,
+        item.category,
+        plural(item.category),
+        GROUP_OF[item.category],
+        item.synset,
+        zipf_frequency(item.lemma, "en"),
+        f"{subject} is {article} {SLOT}.",
+        f"{many.capitalize()} are {SLOT}.",
+        f"{item.lemma} {SLOT}.",
+        f"{many} {SLOT}.",
+        f"{subject} is not {article} {SLOT}.",
+        "",
+    )
+
+
+def _most_frequent(frame: pd.DataFrame, size: int) -> pd.DataFrame:
+    """The `size` most frequent rows, ties in alphabetical order, rare categories whole."""
+    in_category = frame.groupby("hypernym")["hyponym"].transform("size")
+    rare = in_category < RARE_CATEGORY
+    if not rare.sum() < size <= len(frame):
+        raise UserError(
+            f"--size {size} cannot be had: WordNet gives {len(frame)} items, and the "
+            f"{rare.sum()} of rare categories are always kept"
+        )
+    common = frame[~rare].sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
+    return pd.concat([frame[rare], common.head(size - rare.sum())])
+
+
+def count_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Items and share (percent) of each category, as in the paper's Table 1, largest first."""
+    counts = frame["hypernym"].value_counts().rename("n_items").rename_axis("hypernym").to_frame()
+    counts["percent"] = (100 * counts["n_items"] / len(frame)).round(2)
+    counts["n_contextual"] = (
+        frame[frame["contextual"] != ""]["hypernym"].value_counts().reindex(counts.index).fillna(0)
+    ).astype(int)
+    return counts.reset_index()

@@ -1,0 +1,55 @@
+"""Length-bucketed batches under a token budget that shrinks when memory runs out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import torch
+
+from hyperprobe.errors import UserError
+
+T = TypeVar("T")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a failed forward pass would fit if it were smaller."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError)
+        and any(words in str(error).lower() for words in ("out of memory", "can't allocate"))
+    )
+
+
+def run_in_batches(
+    lengths: Sequence[int],
+    run: Callable[[list[int]], None],
+    token_budget: int,
+    advance: Callable[[int], None] = lambda n: None,
+) -> None:
+    """Call `run` on lists of places in `lengths` until each was run once.
+
+    Longest first, so that a batch that does not fit fails at once and not near
+    the end. A batch holds at most `token_budget` padded tokens (at least one
+    row); on running out of memory the budget is halved and the batch retried.
+    """
+    order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
+    start = 0
+    while start < len(order):
+        rows = max(1, token_budget // max(1, lengths[order[start]]))
+        batch = order[start : start + rows]
+        try:
+            run(batch)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(batch) == 1:
+                raise UserError(
+                    f"out of memory on one text of {lengths[batch[0]]} tokens: "
+                    "use --dtype bf16, a smaller model or a bigger machine"
+                ) from error
+            token_budget = max(1, token_budget // 2)
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            continue
+        advance(len(batch))
+        start += len(batch)

@@ -1,0 +1,43 @@
+"""Stage 3: static vectors on the same text, by gensim."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from gensim.models import KeyedVectors, Word2Vec
+
+from recipe.tokens import WORD
+
+# What a hyponym *is* stands mostly in the dictionaries: read them twice an epoch.
+REPEATS = {"dictionary": 2, "sentences": 2, "textbooks": 1, "fiction": 1}
+
+
+def write_word_lines(work: Path, seed: int) -> Path:
+    """All training text as one file of lower-case words, lines shuffled."""
+    lines = []
+    for name, repeats in REPEATS.items():
+        with (work / f"{name}.txt").open(encoding="utf-8") as source:
+            lines += [" ".join(WORD.findall(line.lower())) for line in source] * repeats
+    random.Random(seed).shuffle(lines)
+    target = work / "words.txt"
+    target.write_text("\n".join(line for line in lines if " " in line) + "\n", encoding="utf-8")
+    return target
+
+
+def train_word2vec(work: Path, seed: int, workers: int) -> KeyedVectors:
+    """Skip-gram vectors, 150 wide, saved in full as `work/word2vec.kv`."""
+    model = Word2Vec(
+        corpus_file=str(write_word_lines(work, seed)),
+        sg=1,
+        vector_size=150,
+        window=5,
+        negative=8,
+        sample=3e-5,
+        min_count=3,
+        epochs=4,
+        seed=seed,
+        workers=workers,
+    )
+    model.wv.save(str(work / "word2vec.kv"))
+    return model.wv
