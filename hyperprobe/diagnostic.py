@@ -10,10 +10,12 @@ after `tables/exclusions.tsv`.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
@@ -21,6 +23,7 @@ import pandas as pd
 from hyperprobe.cloze import SLOT
 from hyperprobe.errors import UserError
 from hyperprobe.morphology import indefinite_article, plural
+from hyperprobe.runs import Run
 from hyperprobe.wordnet import count_senses, open_wordnet, taxonomy_below
 
 Monosemous = Literal["noun", "any"]
@@ -51,6 +54,7 @@ COLUMNS = (
     "negated",
     "contextual",
 )
+REQUIRED = ("hyponym", "hyponym_plural", "hypernym", "hypernym_plural", "singular", "plural")
 PAPER_SIZE = 576
 # A category with fewer items than this is kept whole: `vegetable` has about a dozen.
 RARE_CATEGORY = 30
@@ -180,6 +184,129 @@ def _most_frequent(frame: pd.DataFrame, size: int) -> pd.DataFrame:
         )
     common = frame[~rare].sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
     return pd.concat([frame[rare], common.head(size - rare.sum())])
+
+
+def load_diagnostic(name: str) -> pd.DataFrame:
+    """A diagnostic set by its name (as shipped) or from a `.tsv` or `.jsonl` file.
+
+    A file needs the columns of `REQUIRED`; `hyponym` identifies a row. Missing
+    optional columns are filled: empty prompts, no frequency, control prompts
+    from the words. Raises `UserError` with file and line on anything else.
+    """
+    if name in NAMES:
+        with (files("hyperprobe") / "tables" / f"{name}.tsv").open(encoding="utf-8") as file:
+            return _read_tsv(file)
+    path = Path(name)
+    if not path.is_file():
+        raise UserError(f"no diagnostic set {name}: name a file or one of {', '.join(NAMES)}")
+    try:
+        if path.suffix == ".jsonl":
+            frame = _read_jsonl(path)
+        else:
+            with path.open(encoding="utf-8") as file:
+                frame = _read_tsv(file)
+    except (UnicodeDecodeError, pd.errors.ParserError) as error:
+        raise UserError(f"{path}: {str(error).splitlines()[0]}: write UTF-8 with tabs") from error
+    except pd.errors.EmptyDataError as error:
+        raise UserError(f"{path} is empty: write a header line and one row per item") from error
+    return _complete(frame, path)
+
+
+def _read_tsv(file: Any) -> pd.DataFrame:
+    frame = pd.read_csv(file, sep="\t", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE)
+    if "zipf" in frame:
+        frame["zipf"] = pd.to_numeric(frame["zipf"], errors="coerce")
+    return frame
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise UserError(f"{path}, line {number}: {error.msg}: write one object a line") from error
+        if not isinstance(row, dict):
+            raise UserError(f"{path}, line {number}: no JSON object: write one object a line")
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _complete(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The frame with all of `COLUMNS`, or a `UserError` that names the first bad row."""
+    if missing := [column for column in REQUIRED if column not in frame]:
+        raise UserError(f"{path} has no column {missing[0]}: it needs {', '.join(REQUIRED)}")
+    if frame.empty:
+        raise UserError(f"{path} has no rows: write one per item")
+    for column, value in (
+        ("group", ""),
+        ("synset", ""),
+        ("zipf", float("nan")),
+        ("control", frame["hyponym"].astype(str) + f" {SLOT}."),
+        ("control_plural", frame["hyponym_plural"].astype(str) + f" {SLOT}."),
+        ("negated", ""),
+        ("contextual", ""),
+    ):
+        frame[column] = frame[column] if column in frame else value
+    prompts = ("singular", "plural", "control", "control_plural", "contextual")
+    texts = [*REQUIRED, *prompts[2:]]
+    frame[texts] = frame[texts].fillna("")
+    first_line = 1 if path.suffix == ".jsonl" else 2
+    seen: set[str] = set()
+    for number, row in enumerate(frame.to_dict("records"), start=first_line):
+        where = f"{path}, line {number}"
+        for column in REQUIRED:
+            if not isinstance(row[column], str) or not row[column].strip():
+                raise UserError(f"{where}: {column} is empty: fill it or take the row out")
+        for column in prompts:
+            if row[column] and row[column].count(SLOT) != 1:
+                raise UserError(f"{where}: {column} must hold {SLOT} once: {row[column]!r}")
+        if row["hyponym"] in seen:
+            raise UserError(f"{where}: {row['hyponym']} is there twice: keep one row")
+        seen.add(row["hyponym"])
+    if frame.groupby("hypernym")["hypernym_plural"].nunique().max() > 1:
+        raise UserError(f"{path}: a hypernym has two different plurals: make them agree")
+    return frame
+
+
+@dataclass(frozen=True)
+class BuiltSets:
+    """What `build` wrote: its `folder`, the `counts` by set and category, the `settings`."""
+
+    folder: Path
+    counts: pd.DataFrame
+    settings: dict[str, Any]
+
+
+def build(
+    names: Sequence[str],
+    size: str = str(PAPER_SIZE),
+    monosemous: Monosemous = "noun",
+    wordnet: Path | None = None,
+    results: Path = Path("results"),
+) -> BuiltSets:
+    """Build the named sets and write each as `NAME.tsv` and `NAME.jsonl` into a run folder.
+
+    `size` is a number or `all`. The same settings give the same bytes. Raises
+    `UserError` on an unknown name, a size that cannot be had or a bad WordNet.
+    """
+    if size != "all" and not size.isdecimal():
+        raise UserError(f"--size {size}: give a number of items, or all")
+    settings = {
+        "names": list(names),
+        "size": size,
+        "monosemous": monosemous,
+        "wordnet": str(wordnet or "embedded"),
+    }
+    reader = open_wordnet(wordnet)
+    tables, counts = {}, []
+    for name in names:
+        frame = build_diagnostic(name, None if size == "all" else int(size), monosemous, reader)
+        tables |= {f"{name}.tsv": frame, f"{name}.jsonl": frame}
+        counts.append(count_table(frame).assign(diagnostic=name))
+    run = Run(results, "build-diagnostic", settings)
+    run.finish(tables)
+    return BuiltSets(run.folder, pd.concat(counts, ignore_index=True), settings)
 
 
 def count_table(frame: pd.DataFrame) -> pd.DataFrame:

@@ -30,7 +30,7 @@ class Settings:
     layers: int = 3
     heads: int = 4
     intermediate: int = 1024
-    tokens: int = 60_000_000  # training length, in word pieces read
+    tokens: int = 36_000_000  # training length, in word pieces read
     batch_tokens: int = 4096
     learning_rate: float = 1e-3
     embedding_rate: float = 0.5  # of the learning rate: they start from word2vec

@@ -9,7 +9,6 @@ with the pieces before it shown and it and the later ones masked.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,11 +62,6 @@ class MaskedModel:
 
     def _check_mask_token(self) -> None:
         mask = self.tokenizer.mask_token
-        if mask is None:
-            raise UserError(
-                f"{self.name} has no mask token: name a masked language model "
-                "(causal and sequence-to-sequence models cannot be asked yet)"
-            )
         if self.tokenizer(mask, add_special_tokens=False)["input_ids"] != [
             self.tokenizer.mask_token_id
         ]:
@@ -86,6 +80,19 @@ class MaskedModel:
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "device": str(self.device),
         }
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest input, special tokens included."""
+        limits = [self.tokenizer.model_max_length]
+        table = getattr(getattr(self.model.base_model, "embeddings", None), "position_embeddings", None)
+        if isinstance(table, torch.nn.Embedding):
+            # RoBERTa and its kin count places from after the padding token's id.
+            skipped = 0 if table.padding_idx is None else table.padding_idx + 1
+            limits.append(table.num_embeddings - skipped)
+        elif limit := getattr(self.model.config, "max_position_embeddings", None):
+            limits.append(limit)
+        return int(min(limits))
 
     # -- candidates -----------------------------------------------------------------
 
@@ -134,10 +141,7 @@ class MaskedModel:
     def _encode(self, clozes: Sequence[Cloze], n_slot: int) -> list[Row]:
         """For each cloze its token ids with `n_slot` masks, and where the masks stand."""
         mask, mask_id = self.tokenizer.mask_token, self.tokenizer.mask_token_id
-        limit = min(
-            getattr(self.model.config, "max_position_embeddings", None) or sys.maxsize,
-            self.tokenizer.model_max_length,
-        )
+        limit = self.max_tokens
         rows = []
         encoded = self.tokenizer([cloze.fill(mask * n_slot) for cloze in clozes])["input_ids"]
         for cloze, ids in zip(clozes, encoded, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -118,7 +119,7 @@ def load_vectors(path: Path) -> Any:
         return KeyedVectors.load_word2vec_format(
             str(path), no_header=True, unicode_errors="replace"
         )
-    except (EOFError, ValueError, OSError, IndexError, KeyError, struct.error) as error:
+    except (EOFError, ValueError, OSError, IndexError, KeyError, TypeError, struct.error) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(
             f"cannot read vectors from {path} ({reason}): the file is cut short or is not "
@@ -126,10 +127,45 @@ def load_vectors(path: Path) -> Any:
         ) from error
 
 
+class _SafeUnpickler(pickle.Unpickler):
+    """Refuses everything but gensim's own classes, arrays and plain containers.
+
+    gensim's native format is a pickle, which may otherwise run any code.
+    """
+
+    ALLOWED = frozenset(
+        {
+            ("builtins", name)
+            for name in ("set", "frozenset", "int", "float", "complex", "slice", "range", "hash")
+        }
+        | {("collections", "OrderedDict"), ("collections", "defaultdict")}
+        | {
+            (module, name)
+            for module in ("numpy.core.multiarray", "numpy._core.multiarray", "numpy")
+            for name in ("_reconstruct", "scalar", "ndarray", "dtype")
+        }
+        | {("numpy.random._pickle", name) for name in ("__randomstate_ctor", "__bit_generator_ctor")}
+        | {("numpy.random._mt19937", "MT19937")}
+        | {("numpy._core.numeric", "_frombuffer"), ("numpy.core.numeric", "_frombuffer")}
+        | {("copyreg", "_reconstructor"), ("builtins", "object")}
+        | {("gensim.utils", "call_on_class_only")}
+    )
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.startswith("gensim.models.") or (module, name) in self.ALLOWED:
+            return super().find_class(module, name)
+        raise ValueError(f"it asks for {module}.{name}, which no vectors need")
+
+
 def _gensim_native(path: Path) -> Any:
-    """gensim's own format, which is a pickle: only what gensim itself writes is unpickled."""
+    """gensim's own format, looked through before gensim unpickles it."""
     from gensim.models import KeyedVectors, Word2Vec
 
+    with path.open("rb") as file:
+        try:
+            _SafeUnpickler(file).load()
+        except (pickle.UnpicklingError, AttributeError, ImportError, TypeError) as error:
+            raise ValueError(str(error) or type(error).__name__) from error
     loaded: Any = KeyedVectors.load(str(path))
     if isinstance(loaded, Word2Vec):
         loaded = loaded.wv

@@ -1,0 +1,34 @@
+# `make demo` sets up and runs the main job; `make test` sets up and runs the checks.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint benchmark clean
+
+demo: $(VENV)/.installed
+	$(BIN)/hyperprobe zero-shot --paired
+
+test: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+benchmark: $(VENV)/.installed-benchmarks
+	$(BIN)/python -m benchmarks.scoring
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	touch $@
+
+$(VENV)/.installed-benchmarks: $(VENV)/.installed
+	$(BIN)/pip install -q -c constraints.txt -e '.[benchmarks]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,1 @@
+"""Pure functions on prediction frames: no models, no files."""

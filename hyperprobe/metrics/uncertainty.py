@@ -1,0 +1,51 @@
+"""Intervals and tests for yes-no outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binomtest
+
+N_RESAMPLES = 4000
+CONFIDENCE = 0.95
+
+
+def bootstrap_interval(
+    values: ArrayLike,
+    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda means: means[:, 0],
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Percentile bootstrap 95 % interval of a statistic of column means over items.
+
+    `values` has shape [n_items] or [n_items, n_columns]; `statistic` maps means
+    [n_resamples, n_columns] to [n_resamples], by default the first column's
+    mean. NaN for no items.
+    """
+    table = np.asarray(values, dtype=float)
+    n = len(table)
+    if n == 0:
+        return float("nan"), float("nan")
+    table = table.reshape(n, -1)
+    # How often each item is drawn: resampling without building the samples. Items
+    # are sorted first, so that their order does not choose the random numbers.
+    table = table[np.lexsort(table.T)]
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), N_RESAMPLES)
+    edges = np.quantile(statistic(drawn @ table / n), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(edges[0]), float(edges[1])
+
+
+def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]:
+    """Exact McNemar test of two models on the same items.
+
+    Returns how many items only the first had right, how many only the second,
+    and the two-sided p-value of a binomial test on those (1.0 when there are none).
+    """
+    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    if a.shape != b.shape:
+        raise ValueError(f"outcomes on different items: {a.shape} and {b.shape}")
+    only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
+    n = only_first + only_second
+    p = float(binomtest(only_first, n, 0.5).pvalue) if n else 1.0
+    return only_first, only_second, p

@@ -1,0 +1,68 @@
+"""What people see: tables and notes. Machines read the run folder or `--json`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+MISSING = "–"
+
+
+def print_table(
+    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = ""
+) -> None:
+    """A table on standard output: first column left, the others right-aligned."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(
+        title=title,
+        caption=caption or None,
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+    )
+    for i, header in enumerate(headers):
+        table.add_column(header, justify="left" if i == 0 else "right", no_wrap=i == 0)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(120, console.width))
+    console.print(table)
+
+
+def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
+    """`67.5 ±3.8` (half the interval), or a dash for what does not apply."""
+    if value != value:
+        return MISSING
+    return f"{value:.1f}" + (f" ±{(high - low) / 2:.1f}" if low == low else "")
+
+
+def json_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The frame's rows with `null` for what is missing."""
+    return [
+        {key: None if value is None or value != value else value for key, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+
+
+def print_json(
+    command: str, settings: dict[str, Any], folder: Path, rows: list[dict[str, Any]]
+) -> None:
+    """The one object that `--json` prints on standard output."""
+    document = {"command": command, "settings": settings, "run": str(folder), "rows": rows}
+    print(json.dumps(document, ensure_ascii=False, indent=1, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """numpy numbers as Python's."""
+    return value.item() if hasattr(value, "item") else str(value)

@@ -1,0 +1,53 @@
+"""Stage 5: what ships. Weights in half precision, vectors cut to the words that can be asked for."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+from pathlib import Path
+
+import numpy as np
+from gensim.models import KeyedVectors
+from transformers import BertTokenizer
+
+from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
+from hyperprobe.models.load import EMBEDDED_FOLDER
+from hyperprobe.morphology import plural
+from hyperprobe.wordnet import open_wordnet
+
+
+def export(work: Path, target: Path = EMBEDDED_FOLDER) -> None:
+    """Copy the finished model, vectors and the coin's table from `work` to `target`."""
+    target.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(work / "model", target / "masked-lm", dirs_exist_ok=True)
+    shutil.copyfile(work / "coin.tsv", target / "coin.tsv")
+    vectors = KeyedVectors.load(str(work / "word2vec.kv"))
+    words = [word for word in askable_words(work) if word in vectors]
+    matrix = round_to_bfloat16(np.stack([vectors[word] for word in words]))
+    write_word2vec(target / "word2vec.bin.gz", words, matrix)
+
+
+def askable_words(work: Path) -> list[str]:
+    """Categories, hyponyms, their plurals, and the whole words of the masked LM's vocabulary."""
+    nouns = [item.lemma for item in all_hyponyms(open_wordnet())]
+    nouns += [pair["hyponym"] for pair in negated_pairs()]
+    nouns += CATEGORIES
+    pieces = BertTokenizer.from_pretrained(work / "tokenizer").get_vocab()
+    return sorted({*nouns, *map(plural, nouns), *(p for p in pieces if p.isalpha())})
+
+
+def round_to_bfloat16(matrix: np.ndarray) -> np.ndarray:
+    """float32 with the last 16 bits zero: as exact as bfloat16, and half as large when packed."""
+    bits = np.ascontiguousarray(matrix, dtype=np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return rounded.astype(np.uint32).view(np.float32)
+
+
+def write_word2vec(path: Path, words: list[str], matrix: np.ndarray) -> None:
+    """Vectors in word2vec's binary format, packed; the same bytes for the same vectors."""
+    buffer = io.BytesIO()
+    buffer.write(f"{len(words)} {matrix.shape[1]}\n".encode())
+    for word, vector in zip(words, matrix, strict=True):
+        buffer.write(word.encode() + b" " + vector.astype("<f4").tobytes())
+    path.write_bytes(gzip.compress(buffer.getvalue(), 9, mtime=0))

@@ -1,0 +1,149 @@
+"""Each command as a user runs it: offline, in an empty folder, right and wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from hyperprobe.metrics.hypernymy import METRICS
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "hyperprobe", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
+        check=False,
+    )
+
+
+def one_line_error(done: subprocess.CompletedProcess) -> str:
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+    assert done.stderr.startswith("hyperprobe: error: ")
+    return done.stderr
+
+
+def test_help_does_not_load_torch(tmp_path: Path):
+    code = (
+        "import sys; from hyperprobe import cli; sys.argv = ['hyperprobe', '--help']\n"
+        "try: cli.main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "assert not {'torch', 'transformers', 'pandas', 'nltk'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert "zero-shot" in run(tmp_path).stdout
+    assert "Example:" in run(tmp_path, "zero-shot", "--help").stdout
+    assert run(tmp_path, "--version").stdout.startswith("hyperprobe ")
+
+
+def test_zero_shot_with_no_options(tmp_path: Path):
+    done = run(tmp_path, "zero-shot", "--paired")
+    assert done.returncode == 0, done.stderr
+    for text in ("lm-diagnostic (18 items)", "lm-diagnostic-extended (576 items)", "word2vec",
+                 "control:embedded", "majority", "McNemar", "vegetable"):  # fmt: skip
+        assert text in done.stdout
+    (folder,) = (tmp_path / "results").iterdir()
+    assert str(folder.relative_to(tmp_path)) in done.stderr
+    assert len(pd.read_csv(folder / "metrics.csv")) == 8
+
+
+def test_json_is_the_only_thing_on_standard_output(tmp_path: Path):
+    done = run(tmp_path, "zero-shot", "--diagnostic", "lm-diagnostic", "--json")
+    document = json.loads(done.stdout)
+    assert set(document) == {"command", "settings", "run", "rows"}
+    assert (tmp_path / document["run"] / "run.json").exists()
+    row = document["rows"][-1]
+    assert (row["diagnostic"], row["model"], row["n_items"]) == ("lm-diagnostic", "embedded", 18)
+    for metric in METRICS:
+        assert {metric, f"{metric}_low", f"{metric}_high"} <= set(row)
+    assert row["contextual"] is None and 0 <= row["singular"] <= 100
+
+
+def test_build_diagnostic(tmp_path: Path):
+    done = run(tmp_path, "build-diagnostic", "lm-diagnostic-extended", "--size", "100", "--json")
+    document = json.loads(done.stdout)
+    assert sum(row["n_items"] for row in document["rows"]) == 100
+    files = {path.name for path in (tmp_path / document["run"]).iterdir()}
+    assert files == {"lm-diagnostic-extended.tsv", "lm-diagnostic-extended.jsonl", "run.json"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["zero-shot", "--model", "nobody/no-such-model"], "no model nobody/no-such-model"),
+        (["zero-shot", "--model", "missing.vec"], "no vectors file missing.vec"),
+        (["zero-shot", "--model", "short.txt"], "cannot read vectors from short.txt"),
+        (["zero-shot", "--diagnostic", "missing.tsv"], "no diagnostic set missing.tsv"),
+        (["zero-shot", "--diagnostic", "column.tsv"], "has no column hyponym_plural"),
+        (["zero-shot", "--diagnostic", "row.tsv"], "row.tsv, line 2: plural must hold"),
+        (["zero-shot", "--article", "the"], "--article"),
+        (["zero-shot", "--no-such-option"], "No such option"),
+        (["zero-shot", "--device", "toaster"], "toaster"),
+        (["build-diagnostic", "lm-diagnostic-huge"], "unknown diagnostic set"),
+        (["build-diagnostic", "--size", "many"], "give a number of items, or all"),
+        (["build-diagnostic", "--size", "7"], "cannot be had"),
+        (["build-diagnostic", "--wordnet", "nowhere"], "no WordNet at nowhere"),
+        (["no-such-command"], "No such command"),
+    ],
+)
+def test_wrong_input_is_one_line_and_leaves_nothing(
+    tmp_path: Path, arguments: list[str], message: str
+):
+    (tmp_path / "short.txt").write_text("3 4\nrobin 1 2 3 4\nbird 1 2\n")
+    (tmp_path / "column.tsv").write_text("hyponym\nrobin\n")
+    (tmp_path / "row.tsv").write_text(
+        "hyponym\thyponym_plural\thypernym\thypernym_plural\tsingular\tplural\n"
+        "robin\trobins\tbird\tbirds\tA robin is a [MASK].\tRobins are birds.\n"
+    )
+    before = set(tmp_path.iterdir())
+    assert message in one_line_error(run(tmp_path, *arguments))
+    assert not list(tmp_path.rglob("*.partial")) and not list(tmp_path.rglob("run.json"))
+    left = set(tmp_path.iterdir()) - before
+    assert not [path for folder in left for path in folder.rglob("*.parquet")]
+
+
+def test_results_that_cannot_be_written(tmp_path: Path):
+    (tmp_path / "results").write_text("in the way")
+    assert "cannot write" in one_line_error(run(tmp_path, "build-diagnostic", "lm-diagnostic"))
+
+
+def test_killed_and_started_again(tmp_path: Path):
+    whole = json.loads(run(tmp_path, "zero-shot", "--results", "whole", "--json").stdout)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hyperprobe", "zero-shot"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "results").glob("*/cells/*.parquet")):
+        assert process.poll() is None and time.monotonic() < deadline
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (folder,) = (tmp_path / "results").iterdir()
+    stored = {path: path.stat().st_mtime_ns for path in folder.glob("cells/*.parquet")}
+    resumed = json.loads(run(tmp_path, "zero-shot", "--json").stdout)
+    assert resumed["rows"] == whole["rows"] and Path(resumed["run"]).name == folder.name
+    assert all(path.stat().st_mtime_ns == when for path, when in stored.items())
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hyperprobe", "zero-shot"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "results").glob("*/cells")):
+        assert process.poll() is None and time.monotonic() < deadline
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 130 and out == ""
+    assert err.count("\n") == 1 and "the same command goes on" in err

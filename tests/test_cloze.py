@@ -1,0 +1,48 @@
+import pytest
+
+from hyperprobe.cloze import CandidateSet, Cloze, Template, parse_cloze
+from hyperprobe.errors import UserError
+
+
+def test_a_cloze_is_text_around_a_slot():
+    cloze = parse_cloze("A robin is a [MASK].", "robin", "robin")
+    assert cloze == Cloze("robin", "A robin is a ", ".", "robin")
+    assert cloze.text == "A robin is a [MASK]."
+    assert cloze.fill("bird") == "A robin is a bird."
+    assert cloze.subject_span == (2, 7)
+
+
+def test_the_subject_is_found_in_any_case_and_may_be_absent():
+    assert parse_cloze("Robins are [MASK].", "x", "robins").subject_span == (0, 6)
+    assert parse_cloze("A [MASK] sings.", "x", "robin").subject_span is None
+    assert parse_cloze("A [MASK] sings.", "x").subject_span is None
+
+
+@pytest.mark.parametrize(("text", "n"), [("A robin.", 0), ("[MASK] is a [MASK].", 2)])
+def test_a_text_must_have_one_slot(text: str, n: int):
+    with pytest.raises(UserError, match=f"has {n} slots"):
+        parse_cloze(text, "x")
+
+
+def test_a_template_fills_its_subject_even_when_the_slot_comes_first():
+    assert Template("[X] was born in [Y] .").cloze("d", "Dante").text == "Dante was born in [MASK] ."
+    assert Template("[Y] is home to [X].").cloze("d", "Dante").text == "[MASK] is home to Dante."
+    # A subject that looks like a mark is only text.
+    assert Template("[X] is [Y].").cloze("d", "[Y]").text == "[Y] is [MASK]."
+
+
+@pytest.mark.parametrize("pattern", ["[X] is.", "is [Y].", "[X] [Y] [Y]"])
+def test_a_template_needs_both_marks_once(pattern: str):
+    with pytest.raises(UserError, match="exactly once"):
+        Template(pattern)
+
+
+def test_candidates_keep_their_order_and_are_distinct():
+    assert CandidateSet.of(["b", "a", "b"]).words == ("b", "a")
+    assert CandidateSet(("b", "a")).index == {"b": 0, "a": 1}
+    with pytest.raises(UserError, match="'a' is listed more than once"):
+        CandidateSet(("a", "a"))
+    with pytest.raises(UserError, match="at least one word"):
+        CandidateSet(())
+    with pytest.raises(UserError, match="no empty ones"):
+        CandidateSet(("a", " "))

@@ -1,0 +1,184 @@
+"""The fast scorer against the naive one: one sentence at a time, full log-softmax."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
+from hyperprobe.errors import UserError
+from hyperprobe.models.load import load_model
+from hyperprobe.models.masked import MaskedModel
+
+SHAPES = ("bert", "roberta", "albert")
+TEXTS = (
+    "A robin is a [MASK].",
+    "Robins are [MASK] in winter, when some snow is in the tree.",
+    "A robin is a [MASK].",  # the same text again
+    "[MASK] is a robin.",  # at the start: no space before the slot
+    "A robin (a [MASK]) perches.",
+    "([MASK]) is a robin",
+)
+# One piece, several pieces, and prefixes of each other.
+CANDIDATES = CandidateSet(("bird", "fish", "birdhouse", "birds", "zebra", "zebras"))
+
+
+def clozes() -> list[Cloze]:
+    return [parse_cloze(text, str(i)) for i, text in enumerate(TEXTS)]
+
+
+def naive_score(folder: Path, cloze: Cloze, word: str) -> float:
+    """Within-word left-to-right pseudo-log-likelihood, written out."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    word = f" {word}" if cloze.left.endswith(" ") else word
+    pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
+    total = 0.0
+    for i, piece in enumerate(pieces):
+        text = cloze.fill(tokenizer.mask_token * len(pieces))
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        places = (ids[0] == tokenizer.mask_token_id).nonzero()[:, 0].tolist()
+        for j in range(i):
+            ids[0, places[j]] = pieces[j]
+        with torch.no_grad():
+            log_probs = model(input_ids=ids).logits[0].log_softmax(-1)
+        total += log_probs[places[i], piece].item()
+    return total
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path:
+    return tiny_models[request.param]
+
+
+@pytest.fixture
+def model(folder: Path) -> MaskedModel:
+    loaded = load_model(str(folder))
+    assert isinstance(loaded, MaskedModel)
+    return loaded
+
+
+def test_scores_equal_the_naive_ones(folder: Path, model: MaskedModel):
+    naive = [[naive_score(folder, cloze, word) for word in CANDIDATES.words] for cloze in clozes()]
+    assert np.abs(model.score(clozes(), CANDIDATES) - naive).max() < 1e-5
+    # The candidates are not all alike, or the comparison would show nothing.
+    assert np.ptp(naive, axis=1).min() > 0.5
+
+
+def test_several_piece_candidates_are_really_asked(model: MaskedModel):
+    lengths = {len(model.pieces(word)) for word in CANDIDATES.words}
+    assert 1 in lengths and max(lengths) > 1
+
+
+@pytest.mark.parametrize("token_budget", [1, 20, 10_000])
+def test_order_and_batch_size_change_nothing(model: MaskedModel, token_budget: int):
+    expected = model.score(clozes(), CANDIDATES)
+    model.token_budget = token_budget
+    backwards = model.score(clozes()[::-1], CANDIDATES)[::-1]
+    assert np.abs(backwards - expected).max() < 1e-5
+    turned = CandidateSet(CANDIDATES.words[::-1])
+    assert np.abs(model.score(clozes(), turned)[:, ::-1] - expected).max() < 1e-5
+
+
+def test_ranks_are_those_of_the_scores(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("hyperprobe.models.masked.BLOCK_NUMBERS", 2 * len(CANDIDATES))
+    scores = model.score(clozes(), CANDIDATES)
+    gold = [0, 1, None, 3, 4, 5]
+    ranking = model.rank(clozes(), CANDIDATES, gold, 3)
+    for i, place in enumerate(gold):
+        if place is None:
+            assert ranking.gold_rank[i] == 0 and np.isnan(ranking.gold_score[i])
+        else:
+            assert ranking.gold_rank[i] == 1 + (scores[i] > scores[i, place]).sum()
+            assert ranking.gold_score[i] == pytest.approx(scores[i, place], abs=1e-5)
+    assert (ranking.top == np.argsort(-scores, axis=1)[:, :3]).all()
+
+
+def test_the_open_vocabulary_is_the_models_whole_vocabulary(folder: Path, model: MaskedModel):
+    ranking, top = model.rank_open(clozes(), ["bird"] * len(TEXTS), 5)
+    for i, cloze in enumerate(clozes()):
+        piece = model.pieces("bird", cloze.left.endswith(" "))
+        if len(piece) > 1:
+            assert ranking.gold_rank[i] == 0
+            continue
+        ids = model.tokenizer(cloze.fill(model.tokenizer.mask_token), return_tensors="pt")
+        slot = (ids["input_ids"][0] == model.tokenizer.mask_token_id).nonzero()[0, 0]
+        with torch.no_grad():
+            logits = model.model(**ids).logits[0, slot]
+        assert ranking.gold_rank[i] == 1 + (logits > logits[piece[0]]).sum()
+        assert ranking.top[i].tolist() == logits.topk(5).indices.tolist()
+    assert all(len(row) == 5 for row in top)
+    assert "bird" in model.words() and "birds" in model.words()
+
+
+def test_equal_texts_are_run_once(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
+    seen: list[int] = []
+    original = model._slot_log_probs
+    monkeypatch.setattr(
+        model, "_slot_log_probs", lambda rows: (seen.append(len(rows)), original(rows))[1]
+    )
+    model.score([clozes()[0]] * 50, CandidateSet(("bird", "fish")))
+    assert seen == [1]
+
+
+def test_the_head_sees_the_slots_alone(model: MaskedModel):
+    widths: list[int] = []
+    handle = model.model.get_output_embeddings().register_forward_hook(
+        lambda module, args, output: widths.append(output.shape[-2])
+    )
+    model.score(clozes(), CandidateSet(("bird",)))
+    handle.remove()
+    assert widths and set(widths) == {1}
+
+
+def test_running_out_of_memory_halves_the_batch(
+    model: MaskedModel, monkeypatch: pytest.MonkeyPatch
+):
+    expected = model.score(clozes(), CANDIDATES)
+    original = model._slot_log_probs
+
+    def small_memory(rows: list) -> torch.Tensor:
+        if len(rows) > 1:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return original(rows)
+
+    monkeypatch.setattr(model, "_slot_log_probs", small_memory)
+    assert np.abs(model.score(clozes(), CANDIDATES) - expected).max() < 1e-5
+
+    def no_memory(rows: list) -> torch.Tensor:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(model, "_slot_log_probs", no_memory)
+    with pytest.raises(UserError, match="out of memory on one text"):
+        model.score(clozes(), CANDIDATES)
+
+
+def test_other_errors_are_not_taken_for_memory(
+    model: MaskedModel, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(rows: list) -> torch.Tensor:
+        raise RuntimeError("shapes do not fit")
+
+    monkeypatch.setattr(model, "_slot_log_probs", broken)
+    with pytest.raises(RuntimeError, match="shapes"):
+        model.score(clozes(), CANDIDATES)
+
+
+def test_bad_texts_and_words_are_named(model: MaskedModel, tiny_models: dict[str, Path]):
+    mask = model.tokenizer.mask_token
+    with pytest.raises(UserError, match="5: the text itself holds"):
+        model.score([Cloze("5", f"A {mask} is a ", ".")], CANDIDATES)
+    with pytest.raises(UserError, match="tokens are more than"):
+        model.score([Cloze("long", "robin " * 80, ".")], CANDIDATES)
+    bert = load_model(str(tiny_models["bert"]))
+    with pytest.raises(UserError, match="cannot spell '鳥'"):
+        bert.score(clozes(), CandidateSet(("鳥",)))
+
+
+def test_bf16_is_close(folder: Path):
+    exact = load_model(str(folder)).score(clozes(), CANDIDATES)
+    half = load_model(str(folder), dtype="bf16")
+    assert half.describe()["dtype"] == "bfloat16"
+    assert np.abs(half.score(clozes(), CANDIDATES) - exact).max() < 0.05 * np.abs(exact).max()
