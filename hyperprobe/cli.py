@@ -116,7 +116,9 @@ def zero_shot_command(
     ] = False,
     article: Annotated[
         ArticlePolicy,
-        typer.Option(help="Before the slot: the right answer's, always a, or each candidate's own."),
+        typer.Option(
+            help="Before the slot: the right answer's, always a, or each candidate's own."
+        ),
     ] = ArticlePolicy.gold,
     results: Results = Path("results"),
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")] = "auto",
@@ -132,8 +134,10 @@ def zero_shot_command(
     Example: hyperprobe zero-shot --paired --model bert-base-uncased
     """
     from hyperprobe import terminal
+    from hyperprobe.diagnostic import NAMES
+    from hyperprobe.models.load import EMBEDDED
     from hyperprobe.report import zero_shot_tables
-    from hyperprobe.zero_shot import EMBEDDED, NAMES, zero_shot
+    from hyperprobe.zero_shot import zero_shot
 
     settings: dict[str, Any] = {
         "model": model or [EMBEDDED],

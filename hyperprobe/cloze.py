@@ -57,9 +57,7 @@ class Template:
                 raise UserError(f"template {self.pattern!r}: write {mark} exactly once")
 
     def cloze(self, id: str, subject: str) -> Cloze:
-        left, right = (
-            part.replace("[X]", subject) for part in self.pattern.split("[Y]")
-        )
+        left, right = (part.replace("[X]", subject) for part in self.pattern.split("[Y]"))
         return Cloze(id, left, right, subject)
 
 

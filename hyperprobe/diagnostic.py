@@ -90,9 +90,9 @@ def hyponyms_below(wordnet: Any, category: str, monosemous: Monosemous = "noun")
     found = {}
     for synset in taxonomy_below(wordnet.synset(f"{category}.n.01")):
         for lemma in synset.lemma_names():
-            if lemma.isascii() and lemma.isalpha() and lemma.islower():
-                if count_senses(wordnet, lemma, parts) == 1:
-                    found[lemma] = Hyponym(lemma, category, synset.name())
+            one_word = lemma.isascii() and lemma.isalpha() and lemma.islower()
+            if one_word and count_senses(wordnet, lemma, parts) == 1:
+                found[lemma] = Hyponym(lemma, category, synset.name())
     return [found[lemma] for lemma in sorted(found)]
 
 
@@ -225,7 +225,9 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise UserError(f"{path}, line {number}: {error.msg}: write one object a line") from error
+            raise UserError(
+                f"{path}, line {number}: {error.msg}: write one object a line"
+            ) from error
         if not isinstance(row, dict):
             raise UserError(f"{path}, line {number}: no JSON object: write one object a line")
         rows.append(row)
@@ -247,7 +249,7 @@ def _complete(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         ("negated", ""),
         ("contextual", ""),
     ):
-        frame[column] = frame[column] if column in frame else value
+        frame[column] = frame.get(column, value)
     prompts = ("singular", "plural", "control", "control_plural", "contextual")
     texts = [*REQUIRED, *prompts[2:]]
     frame[texts] = frame[texts].fillna("")
@@ -299,7 +301,8 @@ def build(
         "wordnet": str(wordnet or "embedded"),
     }
     reader = open_wordnet(wordnet)
-    tables, counts = {}, []
+    tables: dict[str, pd.DataFrame] = {}
+    counts = []
     for name in names:
         frame = build_diagnostic(name, None if size == "all" else int(size), monosemous, reader)
         tables |= {f"{name}.tsv": frame, f"{name}.jsonl": frame}

@@ -37,7 +37,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(partial)
-        os.replace(partial, path)
+        partial.replace(path)
     except OSError as error:
         raise UserError(
             f"cannot write {path} ({error.strerror or error}): free some space or choose "

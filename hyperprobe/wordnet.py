@@ -25,12 +25,12 @@ def open_wordnet(folder: Path | None = None) -> Any:
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
-    class Reader(WordNetCorpusReader):
+    class Reader(WordNetCorpusReader):  # type: ignore[misc]
         def open(self, file: str) -> Any:
             # Debian's package leaves this small table out; it is the same in every WordNet 3.0.
-            if file == "lexnames" and folder is not None and folder.is_dir():
-                if not (folder / file).exists():
-                    return (data_folder("wordnet_data") / file).open(encoding="utf-8")
+            theirs = source / file
+            if file == "lexnames" and source.is_dir() and not theirs.exists():
+                return (data_folder("wordnet_data") / file).open(encoding="utf-8")
             return super().open(file)
 
         def map_wn(self, version: str = "wordnet") -> None:

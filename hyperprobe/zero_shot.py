@@ -22,9 +22,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from hyperprobe import diagnostic as sets
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
-from hyperprobe.diagnostic import NAMES, load_diagnostic
 from hyperprobe.metrics.hypernymy import SCORE, breakdown, compare_models, confusion, summarise
 from hyperprobe.models.base import Scores
 from hyperprobe.models.load import EMBEDDED, EMBEDDED_VECTORS, identify, load_model
@@ -53,9 +54,10 @@ PLURAL = Probe("plural", "plural", "hyponym_plural", "hypernym_plural")
 CONTEXTUAL = Probe("contextual", "contextual", "hyponym", "hypernym")
 OPEN = Probe("open", "singular", "hyponym", "hypernym")
 PROBES = (SINGULAR, PLURAL, CONTEXTUAL, OPEN)
-CONTROL_PROBES = tuple(replace(p, prompt=c) for p, c in zip(
-    (SINGULAR, PLURAL, OPEN), ("control", "control_plural", "control"), strict=True
-))
+CONTROL_PROBES = tuple(
+    replace(p, prompt=c)
+    for p, c in zip((SINGULAR, PLURAL, OPEN), ("control", "control_plural", "control"), strict=True)
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class ZeroShotResult:
 
 def zero_shot(
     models: Sequence[str] = (EMBEDDED,),
-    diagnostics: Sequence[str] = NAMES,
+    diagnostics: Sequence[str] = sets.NAMES,
     article: Article = "gold",
     results: Path = Path("results"),
     device: str = "auto",
@@ -83,7 +85,7 @@ def zero_shot(
     Each (set, model) is stored when it is done, so an interrupted call that is
     repeated goes on where it stopped. Raises `UserError` on bad input.
     """
-    frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
+    frames = {name: sets.load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
     names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
     settings = {
         "models": {name: identify(name) for name in names},
@@ -217,7 +219,7 @@ def closed_predictions(
 ) -> pd.DataFrame:
     """Prediction rows from a score matrix [n_items, n_words]."""
     scores = scores.astype(np.float64)
-    unscored = np.isnan(scores).all(axis=1)
+    unscored: NDArray[np.bool_] = np.isnan(scores).all(axis=1)
     right = np.array([words.index(word) for word in rows[gold]])
     every = np.arange(len(rows))
     gold_score = scores[every, right]

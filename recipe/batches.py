@@ -16,8 +16,8 @@ MAX_TOKENS = 64
 PROSE_TOKENS = 48
 HELD_OUT = 400  # one line in so many is kept for the held-out loss
 
-# How much of each text an epoch reads: definitions say what things are, and are short.
-SHARES = {"dictionary": 1.0, "sentences": 1.0, "textbooks": 0.4, "fiction": 0.1}
+# How often an epoch reads each text: definitions say what things are, and are short.
+SHARES = {"dictionary": 1.0, "sentences": 2.0, "textbooks": 0.25, "fiction": 0.06}
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,9 @@ def encode(work: Path, tokenizer: PreTrainedTokenizerFast) -> None:
                 ids = encoding.ids[: MAX_TOKENS - 2]
                 if len(ids) < 4:
                     continue
-                if hashlib.sha256(line.encode()).digest()[0:4] < (2**32 // HELD_OUT).to_bytes(4, "big"):
+                if hashlib.sha256(line.encode()).digest()[0:4] < (2**32 // HELD_OUT).to_bytes(
+                    4, "big"
+                ):
                     held_out.append([cls, *ids, sep])
                 elif pack and current and len(current) + len(ids) <= pack:
                     current += ids
@@ -79,7 +81,7 @@ def epoch(
 ) -> Iterator[np.ndarray]:
     """The batches of one epoch, each [n_sequences, length] of one length, in seeded order.
 
-    Texts whose share is below one are read in turn: epoch k takes the next part.
+    Of a text whose share is below one, epoch k reads the part after epoch k - 1's.
     """
     random = np.random.default_rng([seed, number])
     members: dict[int, list[tuple[str, int]]] = {}

@@ -24,12 +24,64 @@ PLURAL_FRAMES = ("{Nouns} are {phrase}.", "{Nouns} are {phrase}.", "The {nouns} 
 
 # A definition's first noun phrase ends before one of these.
 _PHRASE_END = frozenset(
-    "of with that which who whose having in on for from used found to by as at resembling "
-    "consisting usually where when bearing native related allied between under without "
-    "formerly especially about like over and or made often common worn living characterized "
-    "containing producing designed so near through into equipped built capable known called".split()
+    [
+        "of",
+        "with",
+        "that",
+        "which",
+        "who",
+        "whose",
+        "having",
+        "in",
+        "on",
+        "for",
+        "from",
+        "used",
+        "found",
+        "to",
+        "by",
+        "as",
+        "at",
+        "resembling",
+        "consisting",
+        "usually",
+        "where",
+        "when",
+        "bearing",
+        "native",
+        "related",
+        "allied",
+        "between",
+        "under",
+        "without",
+        "formerly",
+        "especially",
+        "about",
+        "like",
+        "over",
+        "and",
+        "or",
+        "made",
+        "often",
+        "common",
+        "worn",
+        "living",
+        "characterized",
+        "containing",
+        "producing",
+        "designed",
+        "so",
+        "near",
+        "through",
+        "into",
+        "equipped",
+        "built",
+        "capable",
+        "known",
+        "called",
+    ]
 )
-# Words that show the third person singular of the defined noun: a plural would have to inflect them.
+# A clause whose verb agrees with the defined noun: a plural would have to inflect it.
 _RELATIVE = re.compile(r"\s(that|which|who|whose|when|where|it|its|is|was|has)\s")
 _SEVERAL = re.compile(
     r"^any (one )?of (the |a )?((several|various|numerous|many|different|certain|number of) )*"
@@ -64,7 +116,7 @@ def first_phrase(definition: str) -> str:
     """The definition's first clause, without leading labels: "(Islam) a place of ..."."""
     text = re.sub(r"^(\([^)]*\)\s*)+", "", definition.strip())
     text = re.split(r"; |\. |: | — |, called|, as,|\(\(", text)[0].strip().rstrip(".,;:")
-    if len(text) > 1 and text[1].islower() or text[:2] in ("A ", "I "):
+    if (len(text) > 1 and text[1].islower()) or text[:2] in ("A ", "I "):
         text = text[0].lower() + text[1:]
     return text
 
@@ -78,10 +130,10 @@ def split_at_head(words: list[str], is_noun: Any) -> int | None:
         )
         if ends:
             return i - 1 if i and is_noun(words[i - 1].lower()) else None
-        if word.endswith(","):
-            # "large, dark goose": a comma between adjectives is no end.
-            if is_noun(bare) and not (i + 1 < len(words) and is_noun(words[-1])):
-                return i
+        # "large, dark goose": a comma between adjectives is no end.
+        goes_on = i + 1 < len(words) and is_noun(words[-1])
+        if word.endswith(",") and is_noun(bare) and not goes_on:
+            return i
     last = len(words) - 1
     return last if words and is_noun(words[-1].lower()) else None
 
@@ -97,7 +149,11 @@ def sentences(noun: str, definition: str, noun_only: bool, is_noun: Any, seed: i
     words = phrase.split()
     if not 2 <= len(words) <= 40 or words[0] in ("to", "of", "having", "see", "same", "pertaining"):
         return []
-    if noun.lower() in phrase.lower().split() or noun.split()[0] in ("genus", "family", "order"):
+    if noun.lower() in phrase.lower().split() or noun.split(maxsplit=1)[0] in (
+        "genus",
+        "family",
+        "order",
+    ):
         return []
     several = _SEVERAL.match(phrase)
     if words[0] in ("someone", "something", "somebody", "anyone", "anything", "that", "what"):
@@ -127,7 +183,9 @@ def sentences(noun: str, definition: str, noun_only: bool, is_noun: Any, seed: i
             comma = "," if words[head].endswith(",") and tail else ""
             plural_words = [*words[:head], plural(noun_word) + comma]
             plural_phrase = " ".join(plural_words + ([tail] if tail else []))
-            singular = bare if words[0] in ("the", "one") else f"{indefinite_article(words[0])} {bare}"
+            singular = (
+                bare if words[0] in ("the", "one") else f"{indefinite_article(words[0])} {bare}"
+            )
             if words[0] in ("the", "one"):
                 plural_phrase = ""
     capitalised = noun[0].isupper()

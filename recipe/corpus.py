@@ -37,7 +37,8 @@ class Contamination:
         singular = "|".join(f"{indefinite_article(word)} {word}" for word in CATEGORIES)
         plurals = "|".join(plural(word) for word in CATEGORIES)
         self._pattern = re.compile(
-            rf"(?:^|[.!?\"“]\s*)(?:an? [a-z]+ (?:is|is not) (?:{singular})|[a-z]+ are (?:{plurals}))\.",
+            rf"(?:^|[.!?\"“]\s*)"
+            rf"(?:an? [a-z]+ (?:is|is not) (?:{singular})|[a-z]+ are (?:{plurals}))\.",
             re.IGNORECASE,
         )
 

@@ -1,4 +1,4 @@
-"""Stage 5: what ships. Weights in half precision, vectors cut to the words that can be asked for."""
+"""Stage 5: what ships: weights in half precision, vectors of the words that can be asked for."""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ def train_tokenizer(work: Path, size: int) -> BertTokenizer:
     pieces = sorted(learnt, key=learnt.__getitem__)
     pieces += [word for word in whole_words(word_counts(work)) if word not in learnt]
     tokenizer = BertTokenizer(
-        vocab={piece: i for i, piece in enumerate(pieces)}, do_lower_case=True,
+        vocab={piece: i for i, piece in enumerate(pieces)},
+        do_lower_case=True,
         model_max_length=128,
     )
     tokenizer.save_pretrained(work / "tokenizer")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ class Settings:
     layers: int = 3
     heads: int = 4
     intermediate: int = 1024
-    tokens: int = 36_000_000  # training length, in word pieces read
+    tokens: int = 26_000_000  # training length, in word pieces read
     batch_tokens: int = 4096
     learning_rate: float = 1e-3
     embedding_rate: float = 0.5  # of the learning rate: they start from word2vec
@@ -41,7 +40,9 @@ class Settings:
     seed: int = 1
 
 
-def new_model(settings: Settings, tokenizer: BertTokenizer, vectors: KeyedVectors) -> BertForMaskedLM:
+def new_model(
+    settings: Settings, tokenizer: BertTokenizer, vectors: KeyedVectors
+) -> BertForMaskedLM:
     """A random BERT whose whole-word embeddings are turned word2vec vectors."""
     torch.manual_seed(settings.seed)
     model = BertForMaskedLM(
@@ -117,7 +118,9 @@ def held_out_loss(model: BertForMaskedLM, held_out: Sequences, masker: Masker) -
         for length in np.unique(lengths):
             rows = np.flatnonzero(lengths == length)
             ids = torch.tensor(
-                np.stack([held_out.ids[held_out.starts[i] : held_out.starts[i + 1]] for i in rows]).astype(np.int64)
+                np.stack(
+                    [held_out.ids[held_out.starts[i] : held_out.starts[i + 1]] for i in rows]
+                ).astype(np.int64)
             )
             chosen = masker(ids, 0.2, random)
             if chosen.any():
@@ -155,7 +158,9 @@ def train(work: Path, settings: Settings) -> None:
     if checkpoint.exists():
         saved = torch.load(checkpoint, weights_only=True)
         if saved["settings"] != asdict(settings):
-            raise SystemExit(f"{checkpoint} was made with other settings: move it away to start anew")
+            raise SystemExit(
+                f"{checkpoint} was made with other settings: move it away to start anew"
+            )
         model.load_state_dict(saved["model"])
         optimiser.load_state_dict(saved["optimiser"])
         random.set_state(saved["random"])
@@ -173,7 +178,7 @@ def train(work: Path, settings: Settings) -> None:
             },
             partial,
         )
-        os.replace(partial, checkpoint)
+        partial.replace(checkpoint)
 
     model.train()
     started, tokens_before, running = time.monotonic(), state["tokens"], []
@@ -197,7 +202,15 @@ def train(work: Path, settings: Settings) -> None:
                 loss = masked_loss(model, ids, chosen, masker.mask_id)
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                before = embedding.detach().clone()
                 optimiser.step()
+                # Adam moves every row by as much as its gradients agree, however small they
+                # are: the words that a batch only normalises over would drift away from
+                # their word2vec start long before they are read. So they stay where they are.
+                absent = torch.ones(len(embedding), dtype=torch.bool, device=device)
+                absent[ids.unique().to(device)] = False
+                with torch.no_grad():
+                    embedding[absent] = before[absent]
                 optimiser.zero_grad()
                 running.append(loss.detach())
             state["tokens"] += ids.numel()
@@ -207,8 +220,11 @@ def train(work: Path, settings: Settings) -> None:
                 row = {
                     **state,
                     "loss": float(torch.stack(running).mean()),
-                    "held_out": held_out_loss(model, held_out, masker) if state["step"] % 2000 == 0 else None,
-                    "tokens_per_second": (state["tokens"] - tokens_before) / (time.monotonic() - started),
+                    "held_out": held_out_loss(model, held_out, masker)
+                    if state["step"] % 2000 == 0
+                    else None,
+                    "tokens_per_second": (state["tokens"] - tokens_before)
+                    / (time.monotonic() - started),
                 }
                 running = []
                 with (work / "log.jsonl").open("a") as log:

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 from transformers import (
     AlbertConfig,
     AlbertForMaskedLM,
@@ -19,11 +27,47 @@ from transformers import (
 )
 
 SHARED = Path(__file__).parents[2] / "shared"
-WORDS = (
-    "a an the is are in winter snow when some robin sparrow trout oak hammer car house perches "
-    "bird birds insect insects fish tree trees flower flowers vegetable vegetables vehicle "
-    "vehicles tool tools building buildings , . ( )"
-).split()
+WORDS = [
+    "a",
+    "an",
+    "the",
+    "is",
+    "are",
+    "in",
+    "winter",
+    "snow",
+    "when",
+    "some",
+    "robin",
+    "sparrow",
+    "trout",
+    "oak",
+    "hammer",
+    "car",
+    "house",
+    "perches",
+    "bird",
+    "birds",
+    "insect",
+    "insects",
+    "fish",
+    "tree",
+    "trees",
+    "flower",
+    "flowers",
+    "vegetable",
+    "vegetables",
+    "vehicle",
+    "vehicles",
+    "tool",
+    "tools",
+    "building",
+    "buildings",
+    ",",
+    ".",
+    "(",
+    ")",
+]
 TEXT = [" ".join(WORDS), "A robin is a bird. Robins are birds, and a trout is a fish."] * 20
 SMALL = {
     "hidden_size": 32,

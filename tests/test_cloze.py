@@ -25,7 +25,9 @@ def test_a_text_must_have_one_slot(text: str, n: int):
 
 
 def test_a_template_fills_its_subject_even_when_the_slot_comes_first():
-    assert Template("[X] was born in [Y] .").cloze("d", "Dante").text == "Dante was born in [MASK] ."
+    assert (
+        Template("[X] was born in [Y] .").cloze("d", "Dante").text == "Dante was born in [MASK] ."
+    )
     assert Template("[Y] is home to [X].").cloze("d", "Dante").text == "[MASK] is home to Dante."
     # A subject that looks like a mark is only text.
     assert Template("[X] is [Y].").cloze("d", "[Y]").text == "[Y] is [MASK]."

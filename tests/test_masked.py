@@ -155,9 +155,7 @@ def test_running_out_of_memory_halves_the_batch(
         model.score(clozes(), CANDIDATES)
 
 
-def test_other_errors_are_not_taken_for_memory(
-    model: MaskedModel, monkeypatch: pytest.MonkeyPatch
-):
+def test_other_errors_are_not_taken_for_memory(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
     def broken(rows: list) -> torch.Tensor:
         raise RuntimeError("shapes do not fit")
 

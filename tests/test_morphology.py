@@ -11,7 +11,8 @@ from hyperprobe.morphology import indefinite_article, plural
     ("noun", "many"),
     [
         ("robin", "robins"), ("trout", "trout"), ("salmon", "salmon"), ("aircraft", "aircraft"),
-        ("goose", "geese"), ("secateurs", "secateurs"), ("titmouse", "titmice"), ("saman", "samans"),
+        ("goose", "geese"), ("secateurs", "secateurs"), ("titmouse", "titmice"),
+        ("saman", "samans"),
         ("merchantman", "merchantmen"), ("adz", "adzes"), ("penknife", "penknives"),
         ("chateau", "chateaux"), ("goldfish", "goldfish"), ("butterfly", "butterflies"),
         ("mosquito", "mosquitoes"), ("bistro", "bistros"), ("spacecraft", "spacecraft"),
@@ -32,7 +33,9 @@ def test_articles_go_by_sound(word: str, article: str):
 
 def test_no_plural_of_the_extended_set_is_a_known_mistake():
     many = set(load_diagnostic("lm-diagnostic-extended")["hyponym_plural"])
-    assert not {word for word in many if word.endswith(("crafts", "sss", "fishs", "fishes", "zzes"))}
+    assert not {
+        word for word in many if word.endswith(("crafts", "sss", "fishs", "fishes", "zzes"))
+    }
     assert {"aircraft", "spacecraft", "hovercraft", "goldfish", "butterbeans"} <= many
 
 

@@ -1,5 +1,4 @@
 import json
-import os
 from pathlib import Path
 
 import pandas as pd
@@ -62,7 +61,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_litter(tmp_path: Path):
     with pytest.raises(UserError, match="No space left on device"):
         write_frame(path, Broken(FRAME))
     assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["metrics.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.csv"]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path):

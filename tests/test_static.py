@@ -35,9 +35,7 @@ def write(folder: Path, kind: str) -> Path:
         path.write_bytes(gzip.compress((folder / "plain.bin").read_bytes()))
     elif kind == "glove.txt":
         made.save_word2vec_format(str(path), write_header=False)
-    elif kind == "glove-with-header.txt":
-        made.save_word2vec_format(str(path))
-    elif kind == "fasttext.vec":
+    elif kind in ("glove-with-header.txt", "fasttext.vec"):
         made.save_word2vec_format(str(path))
     elif kind == "gensim.kv":
         made.save(str(path))

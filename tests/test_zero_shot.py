@@ -106,9 +106,7 @@ def test_the_same_run_again_asks_no_model(
         raise AssertionError("a model was loaded")
 
     monkeypatch.setattr("hyperprobe.zero_shot.load_model", no_model)
-    again = zero_shot(
-        [str(tiny_models["bert"])], ["lm-diagnostic"], results=result.folder.parent
-    )
+    again = zero_shot([str(tiny_models["bert"])], ["lm-diagnostic"], results=result.folder.parent)
     pd.testing.assert_frame_equal(again.metrics, result.metrics)
 
 

@@ -19,19 +19,21 @@ from pathlib import Path
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 
 # Number, name and part-of-speech code (1 noun, 2 verb, 3 adjective, 4 adverb).
+NOUN_FILES = (
+    "Tops act animal artifact attribute body cognition communication event feeling food group "
+    "location motive object person phenomenon plant possession process quantity relation shape "
+    "state substance time"
+)
+VERB_FILES = (
+    "body change cognition communication competition consumption contact creation emotion motion "
+    "perception possession social stative weather"
+)
 LEXNAMES: tuple[tuple[str, int], ...] = (
     ("adj.all", 3),
     ("adj.pert", 3),
     ("adv.all", 4),
-    *((f"noun.{name}", 1) for name in (
-        "Tops act animal artifact attribute body cognition communication event feeling food "
-        "group location motive object person phenomenon plant possession process quantity "
-        "relation shape state substance time"
-    ).split()),
-    *((f"verb.{name}", 2) for name in (
-        "body change cognition communication competition consumption contact creation emotion "
-        "motion perception possession social stative weather"
-    ).split()),
+    *((f"noun.{name}", 1) for name in NOUN_FILES.split()),
+    *((f"verb.{name}", 2) for name in VERB_FILES.split()),
     ("adj.ppl", 3),
 )
 
@@ -56,7 +58,9 @@ def extract(source: Path, target: Path) -> None:
     )
     licence = [
         line[4:]
-        for line in (source / "data.noun").read_text(encoding="ascii", errors="strict").splitlines()[:29]
+        for line in (source / "data.noun")
+        .read_text(encoding="ascii", errors="strict")
+        .splitlines()[:29]
     ]
     (target / "LICENSE").write_text("\n".join(line.rstrip() for line in licence) + "\n")
 

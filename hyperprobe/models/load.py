@@ -107,7 +107,12 @@ def _load_masked(
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}: "
             "it is no masked language model, or its files are incomplete"
         )
-    return MaskedModel(name, model, tokenizer, {**identify(name), "revision": getattr(config, "_commit_hash", None)})
+    return MaskedModel(
+        name,
+        model,
+        tokenizer,
+        {**identify(name), "revision": getattr(config, "_commit_hash", None)},
+    )
 
 
 def _no_mask(name: str) -> str:
@@ -123,7 +128,9 @@ def _explain(name: str, error: Exception) -> str:
     if Path(name).is_dir():
         if not (Path(name) / "config.json").is_file():
             return f"{name} holds no config.json: name the folder that save_pretrained wrote"
-        return f"cannot load the model in {name} ({text[:150]}): its files are incomplete or foreign"
+        return (
+            f"cannot load the model in {name} ({text[:150]}): its files are incomplete or foreign"
+        )
     if "trust_remote_code" in text:
         return f"{name} runs code of its own: pass --trust-remote-code if you trust its authors"
     if "Unrecognized configuration class" in text:

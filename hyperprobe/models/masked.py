@@ -85,7 +85,9 @@ class MaskedModel:
     def max_tokens(self) -> int:
         """The longest input, special tokens included."""
         limits = [self.tokenizer.model_max_length]
-        table = getattr(getattr(self.model.base_model, "embeddings", None), "position_embeddings", None)
+        table = getattr(
+            getattr(self.model.base_model, "embeddings", None), "position_embeddings", None
+        )
         if isinstance(table, torch.nn.Embedding):
             # RoBERTa and its kin count places from after the padding token's id.
             skipped = 0 if table.padding_idx is None else table.padding_idx + 1
@@ -179,8 +181,8 @@ class MaskedModel:
             ).logits[:, 0]
         finally:
             handle.remove()
-        logits = logits.float()
-        return logits.sub_(logits.logsumexp(dim=1, keepdim=True))
+        log_probs: torch.Tensor = logits.float()
+        return log_probs.sub_(log_probs.logsumexp(dim=1, keepdim=True))
 
     def _blocks(
         self, clozes: Sequence[Cloze], steps: list[Step], n_candidates: int

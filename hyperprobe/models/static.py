@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.errors import UserError
@@ -65,7 +66,7 @@ class StaticModel:
         cosines = self._unit_vectors(distinct) @ self._unit_vectors(candidates.words).T
         row = {subject: i for i, subject in enumerate(distinct)}
         scores: Scores = cosines[[row[subject] for subject in subjects]]
-        no_subject = np.isnan(scores).all(axis=1)
+        no_subject: NDArray[np.bool_] = np.isnan(scores).all(axis=1)
         scores[np.isnan(scores) & ~no_subject[:, None]] = -np.inf
         for i, subject in enumerate(subjects):
             if not no_subject[i] and (own := candidates.index.get(subject)) is not None:
@@ -105,7 +106,7 @@ def load_vectors(path: Path) -> Any:
         first = head.split(b"\n", 1)[0].split()
         has_header = len(first) == 2 and all(part.isdigit() for part in first)
         if has_header:
-            n_words, width = map(int, first)
+            n_words = int(first[0])
             binary = not _is_text(head)
             vectors = KeyedVectors.load_word2vec_format(
                 str(path), binary=binary, unicode_errors="replace"
@@ -144,7 +145,10 @@ class _SafeUnpickler(pickle.Unpickler):
             for module in ("numpy.core.multiarray", "numpy._core.multiarray", "numpy")
             for name in ("_reconstruct", "scalar", "ndarray", "dtype")
         }
-        | {("numpy.random._pickle", name) for name in ("__randomstate_ctor", "__bit_generator_ctor")}
+        | {
+            ("numpy.random._pickle", name)
+            for name in ("__randomstate_ctor", "__bit_generator_ctor")
+        }
         | {("numpy.random._mt19937", "MT19937")}
         | {("numpy._core.numeric", "_frombuffer"), ("numpy.core.numeric", "_frombuffer")}
         | {("copyreg", "_reconstructor"), ("builtins", "object")}

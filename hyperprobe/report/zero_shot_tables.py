@@ -23,8 +23,9 @@ HEADERS = {
 def print_metrics(metrics: pd.DataFrame) -> None:
     """One table per diagnostic set, laid out as the paper's Table 2."""
     for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
+        n_items = rows["n_items"].iloc[0]
         print_table(
-            f"{diagnostic} ({rows['n_items'].iloc[0]} items): percent right ± half the 95 % interval",
+            f"{diagnostic} ({n_items} items): percent right ± half the 95 % interval",
             ["model", *HEADERS.values()],
             [
                 [
@@ -49,7 +50,7 @@ def unscored_note(rows: pd.DataFrame) -> str:
 
 
 def print_paired(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> None:
-    """Is success systematic? Paired accuracy against independence, and models against each other."""
+    """Is success systematic? Paired accuracy against independence, and model against model."""
     for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
         print_table(
             f"{diagnostic}: is a model right in both numbers more often than by chance?",
@@ -70,14 +71,15 @@ def print_paired(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> None:
             ],
         )
         own = mcnemar[
-            (mcnemar["diagnostic"] == diagnostic)
-            & (mcnemar["metric"] == "paired_singular_plural")
+            (mcnemar["diagnostic"] == diagnostic) & (mcnemar["metric"] == "paired_singular_plural")
         ]
         print_table(
             f"{diagnostic}: paired accuracy, model against model (exact McNemar test)",
             ["model", "other", "only model right", "only other right", "p"],
-            [[str(r.model), str(r.other), str(r.only_model), str(r.only_other), _p(r.p_value)]
-             for r in own.itertuples()],
+            [
+                [str(r.model), str(r.other), str(r.only_model), str(r.only_other), _p(r.p_value)]
+                for r in own.itertuples()
+            ],
         )
 
 
