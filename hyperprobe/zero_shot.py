@@ -219,7 +219,7 @@ def closed_predictions(
 ) -> pd.DataFrame:
     """Prediction rows from a score matrix [n_items, n_words]."""
     scores = scores.astype(np.float64)
-    unscored: NDArray[np.bool_] = np.isnan(scores).all(axis=1)
+    unscored: NDArray[np.bool_] = np.asarray(np.isnan(scores).all(axis=1))
     right = np.array([words.index(word) for word in rows[gold]])
     every = np.arange(len(rows))
     gold_score = scores[every, right]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
-from hyperprobe.morphology import indefinite_article, plural
+from hyperprobe.morphology import plural
 from hyperprobe.wordnet import count_senses, open_wordnet
 from recipe.coin import DICTIONARY, SENTENCE, sentences, toss, toss_balanced
 
@@ -34,11 +34,11 @@ class Contamination:
     """Finds any diagnostic prompt, filled with any of its candidates, in a text."""
 
     def __init__(self) -> None:
-        singular = "|".join(f"{indefinite_article(word)} {word}" for word in CATEGORIES)
+        singular = "|".join(CATEGORIES)
         plurals = "|".join(plural(word) for word in CATEGORIES)
         self._pattern = re.compile(
             rf"(?:^|[.!?\"“]\s*)"
-            rf"(?:an? [a-z]+ (?:is|is not) (?:{singular})|[a-z]+ are (?:{plurals}))\.",
+            rf"(?:an? [a-z]+ (?:is|is not) an? (?:{singular})|[a-z]+ are (?:{plurals}))\.",
             re.IGNORECASE,
         )
 

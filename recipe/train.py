@@ -20,6 +20,8 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from recipe.batches import Sequences, epoch, load
 from recipe.tokens import TEXTS
 
+SAVE_SECONDS = 300
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -230,7 +232,7 @@ def train(work: Path, settings: Settings) -> None:
                 with (work / "log.jsonl").open("a") as log:
                     log.write(json.dumps(row) + "\n")
                 print(json.dumps(row), flush=True)
-            if time.monotonic() - last_save > 300:
+            if time.monotonic() - last_save > SAVE_SECONDS:
                 save()
                 last_save = time.monotonic()
         else:

@@ -66,7 +66,7 @@ class StaticModel:
         cosines = self._unit_vectors(distinct) @ self._unit_vectors(candidates.words).T
         row = {subject: i for i, subject in enumerate(distinct)}
         scores: Scores = cosines[[row[subject] for subject in subjects]]
-        no_subject: NDArray[np.bool_] = np.isnan(scores).all(axis=1)
+        no_subject: NDArray[np.bool_] = np.asarray(np.isnan(scores).all(axis=1))
         scores[np.isnan(scores) & ~no_subject[:, None]] = -np.inf
         for i, subject in enumerate(subjects):
             if not no_subject[i] and (own := candidates.index.get(subject)) is not None:
