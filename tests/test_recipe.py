@@ -22,19 +22,7 @@ from recipe.export import round_to_bfloat16, write_word2vec
 from recipe.tokens import TEXTS, train_tokenizer
 from recipe.train import Masker, Settings, masked_loss, new_model, train
 
-NOUNS = {
-    "hawk",
-    "bird",
-    "goose",
-    "geese",
-    "plant",
-    "genus",
-    "duck",
-    "ducks",
-    "place",
-    "worship",
-    "tool",
-}
+NOUNS = set("hawk bird goose geese plant genus duck ducks place worship tool".split())
 
 
 def is_noun(word: str) -> bool:
@@ -184,7 +172,7 @@ def test_training_learns_resumes_and_gives_the_same_weights(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ):
     settings = Settings(
-        hidden=16, layers=1, heads=1, intermediate=16, tokens=12_000, batch_tokens=128,
+        hidden=32, layers=1, heads=1, intermediate=32, tokens=30_000, batch_tokens=128,
         learning_rate=1e-2,
     )  # fmt: skip
     tokenizer = BertTokenizer.from_pretrained(work / "tokenizer")
@@ -192,7 +180,7 @@ def test_training_learns_resumes_and_gives_the_same_weights(
     line = (work / "dictionary.txt").read_text(encoding="utf-8").splitlines()[0]
     ids = torch.tensor([tokenizer(line)["input_ids"]])
     chosen = torch.zeros_like(ids, dtype=torch.bool)
-    chosen[0, 3] = True
+    chosen[0, 1:-1] = True
     before = masked_loss(start, ids, chosen, tokenizer.mask_token_id).item()
 
     train(work, settings)
@@ -201,7 +189,7 @@ def test_training_learns_resumes_and_gives_the_same_weights(
         type(start).from_pretrained(work / "model", dtype=torch.float32), ids, chosen,
         tokenizer.mask_token_id,
     ).item()  # fmt: skip
-    assert after < before / 2
+    assert after < 0.8 * before
 
     # Stopped after the first half: the second call goes on to the same weights.
     (work / "checkpoint.pt").unlink()
