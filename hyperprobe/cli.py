@@ -31,6 +31,10 @@ class ArticlePolicy(StrEnum):
     marginal = "marginal"
 
 
+class ExtraControl(StrEnum):
+    shuffled = "shuffled"
+
+
 class Monosemous(StrEnum):
     noun = "noun"
     any = "any"
@@ -120,6 +124,10 @@ def zero_shot_command(
             help="Before the slot: the right answer's, always a, or each candidate's own."
         ),
     ] = ArticlePolicy.gold,
+    control: Annotated[
+        ExtraControl | None,
+        typer.Option(help="A further control: contexts with their words in random order."),
+    ] = None,
     results: Results = Path("results"),
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")] = "auto",
     dtype: Annotated[Dtype, typer.Option(help="Precision of the weights.")] = Dtype.fp32,
@@ -143,6 +151,7 @@ def zero_shot_command(
         "model": model or [EMBEDDED],
         "diagnostic": diagnostic or list(NAMES),
         "article": article.value,
+        "control": control.value if control else None,
         "dtype": dtype.value,
         "seed": seed,
     }
@@ -150,6 +159,7 @@ def zero_shot_command(
         models=settings["model"],
         diagnostics=settings["diagnostic"],
         article=article.value,
+        shuffled=control is ExtraControl.shuffled,
         results=results,
         device=device,
         dtype=dtype.value,
@@ -165,6 +175,73 @@ def zero_shot_command(
         zero_shot_tables.print_paired(result.metrics, result.mcnemar)
     zero_shot_tables.print_categories(result.predictions)
     _say(f"predictions, metrics and provenance in {result.folder}")
+
+
+contexts_app = typer.Typer(help="Sentences with a word in context.", rich_markup_mode=None)
+app.add_typer(contexts_app, name="contexts")
+
+
+@contexts_app.command("check")
+def contexts_check_command(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="TSV files; default: those that ship.")
+    ] = None,
+) -> None:
+    """Report every sentence that breaks a rule that a machine can test.
+
+    One line per finding, FILE:LINE: rule: what; exit code 1 when there are any.
+
+    Example: hyperprobe contexts check my-contexts.tsv
+    """
+    from hyperprobe.contexts.check import check
+    from hyperprobe.contexts.sentences import read_all, shipped_files
+
+    contexts = list(read_all(files or shipped_files()))
+    findings = check(contexts)
+    for finding in findings:
+        print(finding)
+    _say(f"{len(contexts)} sentences, {len(findings)} findings")
+    if findings:
+        raise typer.Exit(1)
+
+
+@contexts_app.command("mine")
+def contexts_mine_command(
+    corpus: Annotated[
+        list[Path], typer.Argument(help="Text or JSONL files, packed or not; folders.")
+    ],
+    diagnostic: Annotated[
+        list[str] | None,
+        typer.Option(help="lm-diagnostic, lm-diagnostic-extended or a file; repeatable."),
+    ] = None,
+    best: Annotated[int, typer.Option(min=1, help="Sentences to keep of each word and kind.")] = 20,
+    text_field: Annotated[str, typer.Option("--field", help="The text field of JSONL.")] = "text",
+    processes: Annotated[int, typer.Option(min=1, help="Processes that search.")] = 2,
+    seed: Annotated[int, typer.Option(help="Of the choice among equally good ones.")] = 0,
+    results: Results = Path("results"),
+) -> None:
+    """Find context sentences in your own corpus, in the format of the shipped ones.
+
+    Example: hyperprobe contexts mine wiki/ more.jsonl.gz --best 50
+    """
+    from hyperprobe import terminal
+    from hyperprobe.contexts.mine import mine
+    from hyperprobe.diagnostic import NAMES
+
+    found = mine(corpus, diagnostic or list(NAMES), best, text_field, processes, seed, results)
+    terminal.print_table(
+        "sentences found",
+        ["kind", "sentences", "words"],
+        [[str(r.kind), str(r.n_sentences), str(r.n_words)] for r in found.counts.itertuples()],
+    )
+    for note in found.skipped.notes:
+        _say(note)
+    if found.skipped.n_undecodable or found.skipped.n_long:
+        _say(
+            f"skipped {found.skipped.n_undecodable} lines that are no UTF-8 and "
+            f"{found.skipped.n_long} longer than a megabyte"
+        )
+    _say(f"sentences in {found.path}")
 
 
 def _say(text: str) -> None:

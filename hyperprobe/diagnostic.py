@@ -21,6 +21,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from hyperprobe.cloze import SLOT
+from hyperprobe.contexts.sentences import shipped_probes
 from hyperprobe.errors import UserError
 from hyperprobe.morphology import indefinite_article, plural
 from hyperprobe.runs import Run
@@ -169,7 +170,7 @@ def _row(item: Hyponym) -> tuple[Any, ...]:
         f"{item.lemma} {SLOT}.",
         f"{many} {SLOT}.",
         f"{subject} is not {article} {SLOT}.",
-        "",
+        shipped_probes().get(item.lemma, ""),
     )
 
 

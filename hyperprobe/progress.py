@@ -11,7 +11,7 @@ PATIENCE = 2.0  # seconds before a bar appears
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress(label: str, total: int, unit: str = "") -> Iterator[Callable[[int], None]]:
     """A function that reports n more of `total` done; draws only what takes long."""
     if not sys.stderr.isatty():
         yield lambda n: None
@@ -19,6 +19,7 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
+        DownloadColumn,
         MofNCompleteColumn,
         Progress,
         TextColumn,
@@ -28,7 +29,7 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        DownloadColumn() if unit == "bytes" else MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,

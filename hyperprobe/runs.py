@@ -7,6 +7,7 @@ Every file is written beside its place and moved there whole.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -48,6 +49,15 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             partial.unlink()
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text atomically."""
+
+    def write(partial: Path) -> None:
+        partial.write_text(text, encoding="utf-8")
+
+    write_atomically(path, write)
+
+
 def write_frame(path: Path, frame: pd.DataFrame) -> None:
     """Write `.parquet`, `.csv`, `.tsv` or `.jsonl` atomically, by the ending of `path`."""
 
@@ -58,7 +68,8 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
             frame.to_json(partial, orient="records", lines=True, force_ascii=False)
         else:
             separator = "\t" if path.suffix == ".tsv" else ","
-            frame.to_csv(partial, index=False, sep=separator, lineterminator="\n")
+            quoting = csv.QUOTE_NONE if path.suffix == ".tsv" else csv.QUOTE_MINIMAL
+            frame.to_csv(partial, index=False, sep=separator, lineterminator="\n", quoting=quoting)
 
     write_atomically(path, write)
 
@@ -105,7 +116,7 @@ class Run:
         self._timings[key] = round(time.perf_counter() - started, 3)
         notes = {"model": model, "seconds": self._timings[key]}
         # The notes come first: a cell counts only once its predictions are there too.
-        write_atomically(about, lambda p: _write_text(p, json.dumps(notes)))
+        write_text(about, json.dumps(notes))
         write_frame(stored, frame)
         return frame
 
@@ -132,13 +143,7 @@ class Run:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "files": {name: file_digest(self.folder / name) for name in files},
         }
-        write_atomically(
-            path, lambda p: _write_text(p, json.dumps(notes, indent=2, ensure_ascii=False) + "\n")
-        )
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+        write_text(path, json.dumps(notes, indent=2, ensure_ascii=False) + "\n")
 
 
 def _version(package: str) -> str | None:

@@ -14,6 +14,7 @@ Scores are natural log-probabilities for language models, cosines for vectors.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -74,6 +75,7 @@ def zero_shot(
     models: Sequence[str] = (EMBEDDED,),
     diagnostics: Sequence[str] = sets.NAMES,
     article: Article = "gold",
+    shuffled: bool = False,
     results: Path = Path("results"),
     device: str = "auto",
     dtype: str = "fp32",
@@ -82,6 +84,7 @@ def zero_shot(
 ) -> ZeroShotResult:
     """Ask `models` and the baselines about `diagnostics` (set names or files).
 
+    `shuffled` adds the control whose contexts have their words in random order.
     Each (set, model) is stored when it is done, so an interrupted call that is
     repeated goes on where it stopped. Raises `UserError` on bad input.
     """
@@ -91,6 +94,7 @@ def zero_shot(
         "models": {name: identify(name) for name in names},
         "diagnostics": {name: _frame_digest(frame) for name, frame in frames.items()},
         "article": article,
+        "shuffled": shuffled,
         "dtype": dtype,
         "trust_remote_code": trust_remote_code,
     }
@@ -117,7 +121,7 @@ def zero_shot(
             def compute(name: str = name, frame: pd.DataFrame = frame) -> tuple[Any, Any]:
                 model = model_called(name)
                 words = open_words() if model.kind == "static" else None
-                return predict(model, frame, article, words), model.describe()
+                return predict(model, frame, article, words, shuffled), model.describe()
 
             cell = run.cell(f"{name} on {diagnostic}", compute)
             predictions.append(cell.assign(diagnostic=diagnostic))
@@ -147,23 +151,36 @@ def _in_order(table: pd.DataFrame, diagnostics: list[str], names: list[str]) -> 
     def place(model: str) -> tuple[int, int, int]:
         if model == MAJORITY:
             return (0, 0, 0)
-        name = model.removeprefix("control:")
-        static = name == model and f"control:{name}" not in set(table["model"])
-        return (1 if static else 2, names.index(name), int(name == model))
+        name = model.removeprefix("control:").removeprefix("shuffled:")
+        static = f"control:{name}" not in asked
+        kind = ("control", "shuffled").index(model.split(":")[0]) if name != model else 2
+        return (1 if static else 2, names.index(name), kind)
 
-    order = {model: i for i, model in enumerate(sorted(table["model"].unique(), key=place))}
+    asked = set(table["model"])
+    order = {model: i for i, model in enumerate(sorted(asked, key=place))}
     keys = table["diagnostic"].map(diagnostics.index) * len(order) + table["model"].map(order)
     return table.iloc[np.argsort(keys.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
 def predict(
-    model: Any, frame: pd.DataFrame, article: Article, open_words: CandidateSet | None = None
+    model: Any,
+    frame: pd.DataFrame,
+    article: Article,
+    open_words: CandidateSet | None = None,
+    shuffled: bool = False,
 ) -> pd.DataFrame:
-    """The model's predictions on a diagnostic frame, its control prompt's included."""
+    """The model's predictions on a diagnostic frame, its control prompts' included.
+
+    `shuffled` adds the contextual probes with their words in random order.
+    """
+    if shuffled:
+        frame = frame.assign(shuffled=_shuffle_words(frame))
     if model.kind == "static":
         asked = [(model.name, probe) for probe in (SINGULAR, PLURAL, OPEN)]
     else:
         asked = [(f"control:{model.name}", probe) for probe in CONTROL_PROBES]
+        if shuffled:
+            asked.append((f"shuffled:{model.name}", replace(CONTEXTUAL, prompt="shuffled")))
         asked += [(model.name, probe) for probe in PROBES]
     parts = []
     for name, probe in asked:
@@ -179,6 +196,16 @@ def predict(
             part = _open(model, rows, probe, policy, open_words)
         parts.append(part.assign(model=name, probe=probe.name))
     return pd.concat(parts, ignore_index=True)
+
+
+def _shuffle_words(frame: pd.DataFrame) -> list[str]:
+    """The contextual prompts with their words in an order that the prompt itself seeds."""
+    texts = []
+    for text in frame["contextual"]:
+        words = text.split()
+        random.Random(text).shuffle(words)
+        texts.append(" ".join(words))
+    return texts
 
 
 def make_clozes(rows: pd.DataFrame, probe: Probe, article: Article) -> list[Cloze]:

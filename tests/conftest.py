@@ -74,7 +74,7 @@ SMALL = {
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
     "intermediate_size": 64,
-    "max_position_embeddings": 64,
+    "max_position_embeddings": 256,
 }
 # Above the usual 0.02, so that different words get clearly different scores.
 SPREAD = 0.1

@@ -66,7 +66,9 @@ def test_json_is_the_only_thing_on_standard_output(tmp_path: Path):
     assert (row["diagnostic"], row["model"], row["n_items"]) == ("lm-diagnostic", "embedded", 18)
     for metric in METRICS:
         assert {metric, f"{metric}_low", f"{metric}_high"} <= set(row)
-    assert row["contextual"] is None and 0 <= row["singular"] <= 100
+    assert 0 <= row["singular"] <= 100
+    (vectors,) = (row for row in document["rows"] if row["model"] == "word2vec")
+    assert vectors["contextual"] is None and vectors["contextual_low"] is None
 
 
 def test_build_diagnostic(tmp_path: Path):
@@ -77,9 +79,27 @@ def test_build_diagnostic(tmp_path: Path):
     assert files == {"lm-diagnostic-extended.tsv", "lm-diagnostic-extended.jsonl", "run.json"}
 
 
+def test_contexts_check_and_mine(tmp_path: Path):
+    done = run(tmp_path, "contexts", "check")
+    assert (done.returncode, done.stdout) == (0, "") and "0 findings" in done.stderr
+    (tmp_path / "own.tsv").write_text(
+        "word\tcategory\tkind\tsentence\nrobin\tbird\tprobe\tEvery robin is a bird of the garden.\n"
+    )
+    done = run(tmp_path, "contexts", "check", "own.tsv")
+    assert done.returncode == 1 and "1 sentences, 2 findings" in done.stderr
+    assert done.stdout.splitlines()[0].startswith("own.tsv:2: category: bird gives bird away")
+    (tmp_path / "corpus.txt").write_text("From the hedge the osprey sang and left for its nest.\n")
+    done = run(tmp_path, "contexts", "mine", "corpus.txt")
+    assert done.returncode == 0 and "probe" in done.stdout
+    assert len(list(tmp_path.glob("results/contexts-mine-*/contexts.tsv"))) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["contexts", "check", "none.tsv"], "no contexts file none.tsv"),
+        (["contexts", "mine", "nowhere"], "no corpus nowhere"),
+        (["contexts", "mine", "row.tsv", "--diagnostic", "column.tsv"], "has no column"),
         (["zero-shot", "--model", "nobody/no-such-model"], "no model nobody/no-such-model"),
         (["zero-shot", "--model", "missing.vec"], "no vectors file missing.vec"),
         (["zero-shot", "--model", "short.txt"], "cannot read vectors from short.txt"),

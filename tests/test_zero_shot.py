@@ -10,6 +10,7 @@ from hyperprobe.models.load import load_model
 from hyperprobe.zero_shot import (
     PLURAL,
     SINGULAR,
+    _shuffle_words,
     closed_predictions,
     make_clozes,
     predict,
@@ -65,7 +66,9 @@ def test_the_majority_answers_the_largest_class():
     table = predict_majority(extended)
     share = 100 * (table[table["probe"] == "singular"]["gold_rank"] == 1).mean()
     assert share == pytest.approx(100 * extended["hypernym"].value_counts().iloc[0] / 576)
-    assert set(table["probe"]) == {"singular", "plural"}  # no contexts, no contextual probe
+    assert set(table["probe"]) == {"singular", "plural", "contextual"}
+    without = predict_majority(extended.assign(contextual=""))
+    assert set(without["probe"]) == {"singular", "plural"}
 
 
 def test_contexts_are_asked_where_there_are_some(tiny_models: dict[str, Path]):
@@ -75,6 +78,19 @@ def test_contexts_are_asked_where_there_are_some(tiny_models: dict[str, Path]):
     contextual = table[table["probe"] == "contextual"]
     assert contextual["item"].tolist() == ["trout", "salmon"]
     assert contextual["score_bird"].nunique() == 1
+
+
+def test_shuffled_contexts_are_a_control_of_their_own(tiny_models: dict[str, Path], tmp_path: Path):
+    bert = str(tiny_models["bert"])
+    made = zero_shot([bert], ["lm-diagnostic"], shuffled=True, results=tmp_path)
+    assert made.metrics["model"].tolist() == [
+        "majority", "word2vec", f"control:{bert}", f"shuffled:{bert}", bert,
+    ]  # fmt: skip
+    table = made.predictions[made.predictions["model"] == f"shuffled:{bert}"]
+    assert set(table["probe"]) == {"contextual"} and len(table) == 18
+    shuffled = SET.iloc[:1].assign(contextual=_shuffle_words(SET)[:1])
+    before, after = SET["contextual"].iloc[0], shuffled["contextual"].iloc[0]
+    assert before != after and sorted(before.split()) == sorted(after.split())
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +111,10 @@ def test_a_run_has_its_baselines_and_files(result, tiny_models: dict[str, Path])
     stored = pd.read_parquet(result.folder / "predictions.parquet")
     assert len(stored) == len(result.predictions)
     assert result.metrics.set_index("model").loc["majority", "singular"] == pytest.approx(100 / 9)
-    # No contexts yet: the columns are there, and empty.
-    assert result.metrics["contextual"].isna().all() and "paired_aggregate" in result.metrics
+    # Vectors read no context: their columns are there, and empty.
+    vectors = result.metrics.set_index("model").loc["word2vec"]
+    assert vectors[["contextual", "paired_aggregate"]].isna().all()
+    assert result.metrics["contextual"].notna().sum() == 2  # majority and BERT
 
 
 def test_the_same_run_again_asks_no_model(
