@@ -12,7 +12,7 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from hyperprobe.cloze import CandidateSet, Cloze, Template
 from hyperprobe.diagnostic import build_diagnostic
 from hyperprobe.models.load import EMBEDDED, load_model
-from hyperprobe.zero_shot import PLURAL, SINGULAR, make_clozes
+from hyperprobe.predictions import PLURAL, SINGULAR, make_clozes
 
 Fact = tuple[Cloze, str]
 BERT_BASE_VOCABULARY = 30_522

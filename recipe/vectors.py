@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import FastText, KeyedVectors, Word2Vec
 
 from recipe.tokens import WORD
 
@@ -41,3 +41,29 @@ def train_word2vec(work: Path, seed: int, workers: int) -> KeyedVectors:
     )
     model.wv.save(str(work / "word2vec.kv"))
     return model.wv
+
+
+def train_fasttext(work: Path, words: list[str], seed: int, workers: int) -> KeyedVectors:
+    """Skip-gram vectors over character n-grams, 100 wide, of `words`; `work/fasttext.kv`.
+
+    A word that the text never uses is spelt from its n-grams.
+    """
+    model = FastText(
+        corpus_file=str(work / "words.txt"),
+        sg=1,
+        vector_size=100,
+        window=5,
+        negative=5,
+        sample=3e-5,
+        min_count=5,
+        min_n=4,
+        max_n=6,
+        bucket=200_000,
+        epochs=2,
+        seed=seed,
+        workers=workers,
+    )
+    vectors = KeyedVectors(model.vector_size)
+    vectors.add_vectors(words, [model.wv[word] for word in words])
+    vectors.save(str(work / "fasttext.kv"))
+    return vectors

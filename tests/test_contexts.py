@@ -12,7 +12,8 @@ from hyperprobe.contexts.sentences import (
     shipped_files,
     shipped_probes,
 )
-from hyperprobe.diagnostic import CATEGORIES, NAMES, load_diagnostic
+from hyperprobe.diagnostic import CATEGORIES, NAMES
+from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.morphology import plural
 

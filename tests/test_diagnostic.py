@@ -12,8 +12,8 @@ from hyperprobe.diagnostic import (
     build,
     build_diagnostic,
     excluded_lemmas,
-    load_diagnostic,
 )
+from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.morphology import indefinite_article, plural
 

@@ -3,7 +3,7 @@ from importlib.resources import files
 
 import pytest
 
-from hyperprobe.diagnostic import load_diagnostic
+from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.morphology import indefinite_article, plural
 
 

@@ -11,7 +11,8 @@ from gensim.models import KeyedVectors
 from transformers import BertTokenizer
 
 from hyperprobe.cloze import SLOT
-from hyperprobe.diagnostic import CATEGORIES, NAMES, load_diagnostic
+from hyperprobe.diagnostic import CATEGORIES, NAMES
+from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.models.load import EMBEDDED_FOLDER
 from hyperprobe.models.static import load_vectors
 from hyperprobe.morphology import plural

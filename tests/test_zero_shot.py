@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from hyperprobe.cloze import CandidateSet
-from hyperprobe.diagnostic import load_diagnostic
+from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.models.load import load_model
-from hyperprobe.zero_shot import (
+from hyperprobe.predictions import (
     PLURAL,
     SINGULAR,
     _shuffle_words,
@@ -15,8 +15,8 @@ from hyperprobe.zero_shot import (
     make_clozes,
     predict,
     predict_majority,
-    zero_shot,
 )
+from hyperprobe.zero_shot import zero_shot
 
 SET = load_diagnostic("lm-diagnostic")
 

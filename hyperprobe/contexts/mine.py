@@ -25,7 +25,7 @@ import pandas as pd
 from hyperprobe.contexts.check import RULES, words_of
 from hyperprobe.contexts.corpus import Skipped, corpus_files, read_chunks, split_sentences
 from hyperprobe.contexts.sentences import COLUMNS, Context
-from hyperprobe.diagnostic import load_diagnostic
+from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.progress import progress
 from hyperprobe.runs import Run, write_text

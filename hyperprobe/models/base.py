@@ -50,7 +50,7 @@ class ClozeModel(Protocol):
     ) -> Ranking:
         """The `Ranking` of `gold` (indices into `candidates`) and the top k."""
 
-    def vocabulary(self) -> CandidateSet:
+    def words(self) -> list[str]:
         """The words that the model can put into a slot as one token."""
 
     def describe(self) -> dict[str, Any]:

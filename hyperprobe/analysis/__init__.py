@@ -1,0 +1,1 @@
+"""Why a model fails: tables made from a run's predictions."""

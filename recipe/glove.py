@@ -1,0 +1,91 @@
+"""GloVe (Pennington et al. 2014) on the same text: counts, then weighted least squares.
+
+Co-occurrences within a window are weighted by 1/distance (their section 4.2);
+training minimises f(x) (w . c + b + b' - log x)^2 with f(x) = min(1, (x / 100)^0.75)
+by AdaGrad over mini-batches; a word's vector is w + c.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from gensim.models import KeyedVectors
+from scipy.sparse import coo_matrix, csr_matrix
+
+X_MAX, ALPHA = 100.0, 0.75
+
+
+def count_pairs(lines: Path, index: dict[str, int], window: int) -> csr_matrix:
+    """Symmetric weighted co-occurrences [n_words, n_words]; unknown words are passed over."""
+    ids: list[int] = []
+    line_of: list[int] = []
+    with lines.open(encoding="utf-8") as source:
+        for number, line in enumerate(source):
+            known = [index[word] for word in line.split() if word in index]
+            ids += known
+            line_of += [number] * len(known)
+    word, place = np.array(ids, dtype=np.int32), np.array(line_of, dtype=np.int32)
+    n = len(index)
+    total = csr_matrix((n, n), dtype=np.float32)
+    for distance in range(1, window + 1):
+        same = place[:-distance] == place[distance:]
+        left, right = word[:-distance][same], word[distance:][same]
+        weight = np.full(len(left), 1 / distance, dtype=np.float32)
+        total = total + coo_matrix((weight, (left, right)), shape=(n, n)).tocsr()
+    return total + total.T
+
+
+def fit(
+    pairs: csr_matrix,
+    width: int,
+    epochs: int,
+    seed: int,
+    rate: float = 0.05,
+    batch: int = 65_536,
+) -> np.ndarray:
+    """Word vectors [n_words, width] from co-occurrences."""
+    random = torch.Generator().manual_seed(seed)
+    table = pairs.tocoo()
+    rows, columns = torch.tensor(table.row).long(), torch.tensor(table.col).long()
+    counts = torch.tensor(table.data)
+    target, weight = counts.log(), (counts / X_MAX).pow(ALPHA).clamp(max=1.0)
+    n = pairs.shape[0]
+    # The last column is the bias.
+    sides = [(torch.rand(n, width + 1, generator=random) - 0.5) / width for _ in range(2)]
+    squares = [torch.ones_like(side) for side in sides]
+    for number in range(epochs):
+        total = 0.0
+        order = torch.randperm(len(counts), generator=random)
+        for part in order.split(batch):
+            w, c = sides[0][rows[part]], sides[1][columns[part]]
+            error = (w[:, :-1] * c[:, :-1]).sum(1) + w[:, -1] + c[:, -1] - target[part]
+            scaled = (weight[part] * error)[:, None]
+            total += float((scaled[:, 0] * error).sum())
+            one = torch.ones_like(scaled)
+            gradients = (
+                scaled * torch.cat([c[:, :-1], one], 1),
+                scaled * torch.cat([w[:, :-1], one], 1),
+            )
+            for side, square, places, gradient in zip(
+                sides, squares, (rows[part], columns[part]), gradients, strict=True
+            ):
+                square.index_add_(0, places, gradient**2)
+                side.index_add_(0, places, -rate * gradient / square[places].sqrt())
+        print(f"GloVe epoch {number + 1}: loss {total / len(counts):.4f}", flush=True)
+    return (sides[0] + sides[1])[:, :-1].numpy()
+
+
+def train_glove(
+    work: Path, words: list[str], seed: int, width: int = 100, epochs: int = 15, window: int = 8
+) -> KeyedVectors:
+    """Vectors of `words`, saved as `work/glove.kv`."""
+    index = {word: i for i, word in enumerate(words)}
+    pairs = count_pairs(work / "words.txt", index, window)
+    pairs.data[pairs.data < 0.5] = 0  # met once, far apart: mostly noise, and most of the pairs
+    pairs.eliminate_zeros()
+    vectors = KeyedVectors(width)
+    vectors.add_vectors(words, fit(pairs, width, epochs, seed))
+    vectors.save(str(work / "glove.kv"))
+    return vectors
