@@ -22,7 +22,8 @@ def load_diagnostic(name: str) -> pd.DataFrame:
 
     A file needs the columns of `REQUIRED`; `hyponym` identifies a row. Missing
     optional columns (see `hyperprobe.diagnostic.COLUMNS`) are filled: empty prompts, no
-    frequency, control prompts from the words. Raises `UserError` with file and line on anything else.
+    frequency, control prompts from the words. Raises `UserError` with file and line
+    on anything else.
     """
     if name in NAMES:
         with (files("hyperprobe") / "tables" / f"{name}.tsv").open(encoding="utf-8") as file:

@@ -14,10 +14,12 @@ from transformers import BertTokenizer
 
 from recipe.batches import encode
 from recipe.corpus import build
-from recipe.export import export
+from recipe.export import askable_words, export
+from recipe.glove import frequent_words, train_glove
+from recipe.tables import write_tables
 from recipe.tokens import train_tokenizer
 from recipe.train import Settings, train
-from recipe.vectors import train_word2vec
+from recipe.vectors import train_fasttext, train_word2vec
 
 SEED = 1
 PIECES = 12_000
@@ -47,6 +49,13 @@ def main() -> None:
             work / "word2vec.kv",
             lambda: train_word2vec(work, SEED, arguments.threads),
         ),
+        ("glove", work / "glove.kv", lambda: train_glove(work, frequent_words(work), SEED)),
+        (
+            "fasttext",
+            work / "fasttext.kv",
+            lambda: train_fasttext(work, askable_words(work), SEED, arguments.threads),
+        ),
+        ("corpus tables", work / "corpus_pairs.tsv", lambda: write_tables(work)),
         (
             "masked LM",
             work / "model" / "training.json",

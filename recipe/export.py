@@ -12,7 +12,7 @@ from gensim.models import KeyedVectors
 from transformers import BertTokenizer
 
 from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
-from hyperprobe.models.load import EMBEDDED_FOLDER
+from hyperprobe.models.load import EMBEDDED_FOLDER, EMBEDDED_VECTORS
 from hyperprobe.morphology import plural
 from hyperprobe.wordnet import open_wordnet
 
@@ -21,11 +21,13 @@ def export(work: Path, target: Path = EMBEDDED_FOLDER) -> None:
     """Copy the finished model, vectors and the coin's table from `work` to `target`."""
     target.mkdir(parents=True, exist_ok=True)
     shutil.copytree(work / "model", target / "masked-lm", dirs_exist_ok=True)
-    shutil.copyfile(work / "coin.tsv", target / "coin.tsv")
-    vectors = KeyedVectors.load(str(work / "word2vec.kv"))
-    words = [word for word in askable_words(work) if word in vectors]
-    matrix = round_to_bfloat16(np.stack([vectors[word] for word in words]))
-    write_word2vec(target / "word2vec.bin.gz", words, matrix)
+    for table in ("coin.tsv", "corpus_words.tsv", "corpus_pairs.tsv"):
+        shutil.copyfile(work / table, target / table)
+    for name in EMBEDDED_VECTORS:
+        vectors = KeyedVectors.load(str(work / f"{name}.kv"))
+        words = [word for word in askable_words(work) if word in vectors]
+        matrix = round_to_bfloat16(np.stack([vectors[word] for word in words]))
+        write_word2vec(target / f"{name}.bin.gz", words, matrix)
 
 
 def askable_words(work: Path) -> list[str]:

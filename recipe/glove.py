@@ -14,7 +14,17 @@ import torch
 from gensim.models import KeyedVectors
 from scipy.sparse import coo_matrix, csr_matrix
 
+from recipe.export import askable_words
+from recipe.tokens import word_counts
+
 X_MAX, ALPHA = 100.0, 0.75
+
+
+def frequent_words(work: Path, n: int = 30_000, min_count: int = 3) -> list[str]:
+    """The n most frequent words, and all words that can be asked for, met often enough."""
+    counts = word_counts(work)
+    asked = [word for word in askable_words(work) if counts[word] >= min_count]
+    return sorted({word for word, _ in counts.most_common(n)} | set(asked))
 
 
 def count_pairs(lines: Path, index: dict[str, int], window: int) -> csr_matrix:
@@ -83,7 +93,7 @@ def train_glove(
     """Vectors of `words`, saved as `work/glove.kv`."""
     index = {word: i for i, word in enumerate(words)}
     pairs = count_pairs(work / "words.txt", index, window)
-    pairs.data[pairs.data < 0.5] = 0  # met once, far apart: mostly noise, and most of the pairs
+    pairs.data[pairs.data < 0.3] = 0  # met once, more than three words apart: mostly noise
     pairs.eliminate_zeros()
     vectors = KeyedVectors(width)
     vectors.add_vectors(words, fit(pairs, width, epochs, seed))

@@ -20,6 +20,8 @@ from recipe.batches import Sequences, encode, epoch, load
 from recipe.coin import DICTIONARY, SENTENCE, sentences, toss_balanced
 from recipe.corpus import Contamination, build
 from recipe.export import round_to_bfloat16, write_word2vec
+from recipe.glove import count_pairs, train_glove
+from recipe.tables import write_tables
 from recipe.tokens import TEXTS, train_tokenizer
 from recipe.train import Masker, Settings, masked_loss, new_model, train
 
@@ -219,3 +221,36 @@ def test_exported_vectors_are_rounded_and_repeatable(tmp_path: Path):
         write_word2vec(tmp_path / name, ["a", "b", "c", "d"], rounded)
     assert (tmp_path / "a.bin.gz").read_bytes() == (tmp_path / "b.bin.gz").read_bytes()
     assert (load_vectors(tmp_path / "a.bin.gz").vectors == rounded).all()
+
+
+def test_glove_learns_which_words_go_together(tmp_path: Path):
+    random = np.random.default_rng(1)
+    circles = [[f"{side}{i}" for i in range(8)] for side in ("a", "b")]
+    lines = (" ".join(random.choice(circles[i % 2], 6)) for i in range(1000))
+    (tmp_path / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    vectors = train_glove(tmp_path, [*circles[0], *circles[1]], seed=1, width=8, epochs=20)
+    assert vectors.similarity("a1", "a2") > 0.8 > 0.2 > vectors.similarity("a1", "b2")
+
+
+def test_glove_counts_by_distance(tmp_path: Path):
+    (tmp_path / "words.txt").write_text("a b c a\nb unknown a\n", encoding="utf-8")
+    counts = count_pairs(tmp_path / "words.txt", {"a": 0, "b": 1, "c": 2}, window=2).toarray()
+    # a-b: next to each other, two apart, and again in line two with the unknown word passed over
+    assert counts.tolist() == [[0, 2.5, 1.5], [2.5, 0, 1], [1.5, 1, 0]]
+
+
+def test_patterns_are_counted(work: Path, tmp_path: Path):
+    for name in TEXTS:
+        (tmp_path / f"{name}.txt").write_text("", encoding="utf-8")
+    (tmp_path / "textbooks.txt").write_text(
+        "The osprey is a bird of the coast. Ospreys are birds that fish.\n"
+        "They shot birds such as the osprey, and ospreys and other birds. A car is a bird.\n",
+        encoding="utf-8",
+    )
+    write_tables(tmp_path)
+    pairs = pd.read_csv(tmp_path / "corpus_pairs.tsv", sep="\t").set_index("hyponym")
+    assert pairs.loc["osprey"].tolist() == ["bird", 1, 1, 2]
+    assert pairs.loc["car", ["n_is_a", "n_are", "n_hearst"]].sum() == 0
+    words = pd.read_csv(tmp_path / "corpus_words.tsv", sep="\t", keep_default_na=False)
+    counts = words.set_index("word")["count"]
+    assert (counts["osprey"], counts["ospreys"], counts["birds"]) == (2, 2, 3)
