@@ -33,6 +33,7 @@ class ArticlePolicy(StrEnum):
 
 class ExtraControl(StrEnum):
     shuffled = "shuffled"
+    random = "random"
 
 
 class Monosemous(StrEnum):
@@ -125,8 +126,8 @@ def zero_shot_command(
         ),
     ] = ArticlePolicy.gold,
     control: Annotated[
-        ExtraControl | None,
-        typer.Option(help="A further control: contexts with their words in random order."),
+        list[ExtraControl] | None,
+        typer.Option(help="More baselines: shuffled contexts, random weights; repeatable."),
     ] = None,
     results: Results = Path("results"),
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")] = "auto",
@@ -151,7 +152,7 @@ def zero_shot_command(
         "model": model or [EMBEDDED],
         "diagnostic": diagnostic or list(NAMES),
         "article": article.value,
-        "control": control.value if control else None,
+        "control": [one.value for one in control or ()],
         "dtype": dtype.value,
         "seed": seed,
     }
@@ -159,7 +160,7 @@ def zero_shot_command(
         models=settings["model"],
         diagnostics=settings["diagnostic"],
         article=article.value,
-        shuffled=control is ExtraControl.shuffled,
+        controls=settings["control"],
         results=results,
         device=device,
         dtype=dtype.value,

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,18 @@ from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic import NAMES
 from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.metrics.hypernymy import breakdown, compare_models, confusion, summarise
-from hyperprobe.models.load import EMBEDDED, EMBEDDED_VECTORS, identify, load_model
+from hyperprobe.models.load import (
+    EMBEDDED,
+    EMBEDDED_VECTORS,
+    RANDOM,
+    identify,
+    is_vectors,
+    load_model,
+)
 from hyperprobe.predictions import MAJORITY, Article, predict, predict_majority
 from hyperprobe.runs import Run
+
+Control = Literal["shuffled", "random"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ def zero_shot(
     models: Sequence[str] = (EMBEDDED,),
     diagnostics: Sequence[str] = NAMES,
     article: Article = "gold",
-    shuffled: bool = False,
+    controls: Sequence[Control] = (),
     results: Path = Path("results"),
     device: str = "auto",
     dtype: str = "fp32",
@@ -48,12 +57,16 @@ def zero_shot(
 ) -> ZeroShotResult:
     """Ask `models` and the baselines about `diagnostics` (set names or files).
 
-    `shuffled` adds the control whose contexts have their words in random order.
+    `controls` adds to the baselines: `shuffled`, the contexts with their words in
+    random order; `random`, each language model with random weights in its shape.
     Each (set, model) is stored when it is done, so an interrupted call that is
     repeated goes on where it stopped. Raises `UserError` on bad input.
     """
     frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
+    shuffled = "shuffled" in controls
     names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
+    if "random" in controls:
+        names += [f"{RANDOM}{name}" for name in models if not is_vectors(name)]
     settings = {
         "models": {name: identify(name) for name in names},
         "diagnostics": {name: _frame_digest(frame) for name, frame in frames.items()},
@@ -118,7 +131,8 @@ def _in_order(table: pd.DataFrame, diagnostics: list[str], names: list[str]) -> 
         name = model.removeprefix("control:").removeprefix("shuffled:")
         static = f"control:{name}" not in asked
         kind = ("control", "shuffled").index(model.split(":")[0]) if name != model else 2
-        return (1 if static else 2, names.index(name), kind)
+        group = 1 if static else 2 if name.startswith(RANDOM) else 3
+        return (group, names.index(name), kind)
 
     asked = set(table["model"])
     order = {model: i for i, model in enumerate(sorted(asked, key=place))}

@@ -20,6 +20,15 @@ def test_the_embedded_model_is_small_and_knows_its_files():
     assert {"bird", "birds", "insect", "vegetables", "building"} <= words
 
 
+def test_random_weights_have_the_shape_and_not_the_knowledge(tiny_models: dict[str, Path]):
+    name = f"random:{tiny_models['bert']}"
+    trained, first, again = (load_model(n) for n in (str(tiny_models["bert"]), name, name))
+    weights = [m.model.get_input_embeddings().weight for m in (trained, first, again)]
+    assert weights[0].shape == weights[1].shape and not weights[0].equal(weights[1])
+    assert weights[1].equal(weights[2])
+    assert first.describe()["name"] == name
+
+
 def copy_of(tiny_models: dict[str, Path], folder: Path) -> Path:
     return Path(shutil.copytree(tiny_models["bert"], folder / "copy"))
 

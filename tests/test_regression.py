@@ -14,7 +14,7 @@ REFERENCE = Path(__file__).parents[1] / "results" / "reference" / "zero-shot-met
 
 @pytest.fixture(scope="module")
 def metrics(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    result = zero_shot(shuffled=True, results=tmp_path_factory.mktemp("results"))
+    result = zero_shot(controls=["shuffled", "random"], results=tmp_path_factory.mktemp("results"))
     return result.metrics.set_index(["diagnostic", "model"])
 
 

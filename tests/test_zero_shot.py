@@ -82,7 +82,7 @@ def test_contexts_are_asked_where_there_are_some(tiny_models: dict[str, Path]):
 
 def test_shuffled_contexts_are_a_control_of_their_own(tiny_models: dict[str, Path], tmp_path: Path):
     bert = str(tiny_models["bert"])
-    made = zero_shot([bert], ["lm-diagnostic"], shuffled=True, results=tmp_path)
+    made = zero_shot([bert], ["lm-diagnostic"], controls=["shuffled"], results=tmp_path)
     assert made.metrics["model"].tolist() == [
         "majority", "word2vec", f"control:{bert}", f"shuffled:{bert}", bert,
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from hyperprobe.models.static import StaticModel, load_vectors
 from hyperprobe.runs import file_digest
 
 EMBEDDED = "embedded"
+RANDOM, RANDOM_SEED = "random:", 0
 EMBEDDED_VECTORS = ("word2vec",)
 EMBEDDED_FOLDER = Path(__file__).parent / "embedded"
 VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors")
@@ -28,19 +29,27 @@ def load_model(
     """The model called `name`.
 
     `embedded` is the masked LM that ships and `word2vec` the vectors that ship;
-    a file is read as static vectors (its name is then the file's); anything
-    else is a Hugging Face folder or hub name. Raises `UserError` when there is
+    a file is read as static vectors; anything else is a Hugging Face folder or
+    hub name. `random:NAME` has NAME's shape and tokenizer, and random weights of
+    a fixed seed. Raises `UserError` when there is
     no such model or it cannot fill a slot.
     """
     path = model_path(name)
-    if path.is_file() or path.suffix in VECTOR_SUFFIXES:
+    if is_vectors(name):
         return StaticModel(name, load_vectors(path), identify(name))
-    folder = str(path) if path.is_dir() else name
+    folder = str(path) if path.is_dir() else name.removeprefix(RANDOM)
     return _load_masked(name, folder, device, dtype, trust_remote_code)
+
+
+def is_vectors(name: str) -> bool:
+    """Whether a model of this name is a file of static vectors."""
+    path = model_path(name)
+    return path.is_file() or path.suffix in VECTOR_SUFFIXES
 
 
 def model_path(name: str) -> Path:
     """Where a model of this name would lie: the files that ship, or a path of the user's."""
+    name = name.removeprefix(RANDOM)
     if name in EMBEDDED_VECTORS:
         return EMBEDDED_FOLDER / f"{name}.bin.gz"
     return EMBEDDED_FOLDER / "masked-lm" if name == EMBEDDED else Path(name)
@@ -85,13 +94,23 @@ def _load_masked(
             )
             if tokenizer.mask_token is None:
                 raise UserError(_no_mask(name))
-            model, report = transformers.AutoModelForMaskedLM.from_pretrained(
-                folder,
-                dtype=torch.bfloat16 if dtype == "bf16" else torch.float32,
-                trust_remote_code=trust_remote_code,
-                use_safetensors=True,
-                output_loading_info=True,
-            )
+            precision = torch.bfloat16 if dtype == "bf16" else torch.float32
+            if name.startswith(RANDOM):
+                with torch.random.fork_rng():
+                    torch.manual_seed(RANDOM_SEED)
+                    model = transformers.AutoModelForMaskedLM.from_config(
+                        config, dtype=precision, trust_remote_code=trust_remote_code
+                    )
+                missing = []
+            else:
+                model, report = transformers.AutoModelForMaskedLM.from_pretrained(
+                    folder,
+                    dtype=precision,
+                    trust_remote_code=trust_remote_code,
+                    use_safetensors=True,
+                    output_loading_info=True,
+                )
+                missing = sorted(report["missing_keys"])
     except UserError:
         raise
     except Exception as error:
@@ -101,7 +120,7 @@ def _load_masked(
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0][:120]
         raise UserError(f"cannot use device {device} ({reason}): choose cpu or auto") from error
-    if missing := sorted(report["missing_keys"]):
+    if missing:
         raise UserError(
             f"{name} has no weights for {missing[0]}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}: "
