@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.metrics.hypernymy import SCORE
 from hyperprobe.models.base import Scores
+from hyperprobe.models.load import RANDOM
 from hyperprobe.morphology import indefinite_article
 
 Article = Literal["gold", "fixed", "marginal"]
@@ -66,6 +67,8 @@ def predict(
         frame = frame.assign(shuffled=_shuffle_words(frame))
     if model.kind == "static":
         asked = [(model.name, probe) for probe in (SINGULAR, PLURAL, OPEN)]
+    elif model.name.startswith(RANDOM):  # a control itself, it needs none
+        asked = [(model.name, probe) for probe in PROBES]
     else:
         asked = [(f"control:{model.name}", probe) for probe in CONTROL_PROBES]
         if shuffled:
@@ -76,7 +79,9 @@ def predict(
         rows = frame[frame[probe.prompt] != ""]
         if rows.empty:
             continue
-        policy: Article = article if probe.prompt == "singular" else "gold"
+        # Vectors read no prompt, and no other prompt has an article.
+        asks_article = model.kind != "static" and probe.prompt == "singular"
+        policy: Article = article if asks_article else "gold"
         if probe.name != "open":
             part = _closed(model, frame, rows, probe, policy)
         elif policy == "marginal" or (model.kind == "static" and open_words is None):

@@ -129,7 +129,7 @@ def _in_order(table: pd.DataFrame, diagnostics: list[str], names: list[str]) -> 
         if model == MAJORITY:
             return (0, 0, 0)
         name = model.removeprefix("control:").removeprefix("shuffled:")
-        static = f"control:{name}" not in asked
+        static = f"control:{name}" not in asked and not name.startswith(RANDOM)
         kind = ("control", "shuffled").index(model.split(":")[0]) if name != model else 2
         group = 1 if static else 2 if name.startswith(RANDOM) else 3
         return (group, names.index(name), kind)

@@ -86,6 +86,7 @@ def test_order_and_batch_size_change_nothing(model: MaskedModel, token_budget: i
 def test_ranks_are_those_of_the_scores(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("hyperprobe.models.masked.BLOCK_NUMBERS", 2 * len(CANDIDATES))
     scores = model.score(clozes(), CANDIDATES)
+    model.max_rows = 2
     gold = [0, 1, None, 3, 4, 5]
     ranking = model.rank(clozes(), CANDIDATES, gold, 3)
     for i, place in enumerate(gold):

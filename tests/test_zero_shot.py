@@ -50,6 +50,14 @@ def test_marginal_scores_article_and_noun_by_the_chain_rule(tiny_models: dict[st
     assert (model.name, "open") not in asked and (model.name, "plural") in asked
 
 
+def test_vectors_do_not_mind_the_article():
+    vectors = load_model("word2vec")
+    tables = [predict(vectors, SET, policy) for policy in ("gold", "fixed", "marginal")]
+    for table in tables[1:]:
+        pd.testing.assert_frame_equal(table, tables[0])
+    assert (tables[0]["gold_rank"] == 1).mean() > 0.5
+
+
 def test_predictions_hold_what_the_scores_say():
     rows = SET.iloc[:3]  # trout, salmon, ant
     words = ["fish", "insect"]

@@ -24,18 +24,20 @@ def run_in_batches(
     lengths: Sequence[int],
     run: Callable[[list[int]], None],
     token_budget: int,
+    max_rows: int,
     advance: Callable[[int], None] = lambda n: None,
 ) -> None:
     """Call `run` on lists of places in `lengths` until each was run once.
 
     Longest first, so that a batch that does not fit fails at once and not near
-    the end. A batch holds at most `token_budget` padded tokens (at least one
-    row); on running out of memory the budget is halved and the batch retried.
+    the end. A batch holds at most `token_budget` padded tokens and `max_rows`
+    rows, and at least one row; on running out of memory the budget is halved and
+    the batch retried.
     """
     order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
     start = 0
     while start < len(order):
-        rows = max(1, token_budget // max(1, lengths[order[start]]))
+        rows = max(1, min(max_rows, token_budget // max(1, lengths[order[start]])))
         batch = order[start : start + rows]
         try:
             run(batch)

@@ -22,9 +22,11 @@ from hyperprobe.models.base import Ranking, Scores
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.progress import progress
 
-# Scores held at once, in numbers: 32 MB of float32.
-BLOCK_NUMBERS = 8_000_000
+# Scores held at once, in numbers: 8 MB of float32, or what one batch gives.
+BLOCK_NUMBERS = 2_000_000
 CPU_TOKENS, GPU_TOKENS = 4096, 65_536
+# Rows of a batch: each costs a row of scores over the whole vocabulary.
+CPU_ROWS, GPU_ROWS = 96, 4096
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, places of the masks
 
@@ -55,7 +57,9 @@ class MaskedModel:
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.device = model.device
-        self.token_budget = CPU_TOKENS if model.device.type == "cpu" else GPU_TOKENS
+        on_cpu = model.device.type == "cpu"
+        self.token_budget = CPU_TOKENS if on_cpu else GPU_TOKENS
+        self.max_rows = CPU_ROWS if on_cpu else GPU_ROWS
         self._source = source
         self._plans: dict[tuple[CandidateSet, bool], list[Step]] = {}
         self._check_mask_token()
@@ -193,7 +197,7 @@ class MaskedModel:
         shortest = encoded[min(sizes)]
         # Longest first; equal texts side by side, so that one block runs them once.
         order = sorted(range(len(clozes)), key=lambda i: (-len(shortest[i][0]), shortest[i]))
-        size = max(1, BLOCK_NUMBERS // n_candidates)
+        size = max(self.max_rows, BLOCK_NUMBERS // n_candidates)
         with progress(f"scoring with {self.name}", len(clozes) * len(steps)) as advance:
             for start in range(0, len(order), size):
                 block = order[start : start + size]
@@ -223,7 +227,7 @@ class MaskedModel:
             advance(len(rows_of))
 
         with torch.inference_mode():
-            run_in_batches([len(ids) for ids, _ in distinct], run, self.token_budget)
+            run_in_batches([len(ids) for ids, _ in distinct], run, self.token_budget, self.max_rows)
 
     # -- questions ------------------------------------------------------------------
 
