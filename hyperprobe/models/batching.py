@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -55,3 +57,15 @@ def run_in_batches(
             continue
         advance(len(batch))
         start += len(batch)
+
+
+def return_freed_memory() -> None:
+    """Give freed memory back to the system, where the C library can (glibc).
+
+    Batches of ever new shapes leave holes in the heap that otherwise add up to
+    more than the largest batch needs.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -19,14 +19,15 @@ import torch
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import Ranking, Scores
-from hyperprobe.models.batching import run_in_batches
+from hyperprobe.models.batching import return_freed_memory, run_in_batches
 from hyperprobe.progress import progress
 
 # Scores held at once, in numbers: 8 MB of float32, or what one batch gives.
 BLOCK_NUMBERS = 2_000_000
-CPU_TOKENS, GPU_TOKENS = 4096, 65_536
+TRIM_EVERY = 8  # blocks
+CPU_TOKENS, GPU_TOKENS = 2048, 65_536
 # Rows of a batch: each costs a row of scores over the whole vocabulary.
-CPU_ROWS, GPU_ROWS = 96, 4096
+CPU_ROWS, GPU_ROWS = 64, 4096
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, places of the masks
 
@@ -205,6 +206,8 @@ class MaskedModel:
                 for step in steps:
                     self._add(step, [encoded[step.n_slot][i] for i in block], scores, advance)
                 yield block, scores
+                if start // size % TRIM_EVERY == TRIM_EVERY - 1:
+                    return_freed_memory()
 
     def _add(
         self, step: Step, rows: list[Row], scores: torch.Tensor, advance: Callable[[int], None]
