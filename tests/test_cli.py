@@ -158,8 +158,13 @@ def test_killed_and_started_again(tmp_path: Path):
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path):
     process = subprocess.Popen(
         [sys.executable, "-m", "hyperprobe", "zero-shot"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests run in the background of a shell inherit that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     deadline = time.monotonic() + 120
     while not list((tmp_path / "results").glob("*/cells")):
         assert process.poll() is None and time.monotonic() < deadline
