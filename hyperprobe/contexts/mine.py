@@ -149,10 +149,9 @@ def _prepare(target: Target) -> None:
     """Fill what the rules look up, once, before the processes part."""
     global _target
     _target = target
-    for word, (category, kind) in target.forms.items():
+    for word, (category, _) in target.forms.items():
         for rule in RULES.values():
             list(rule(Context(word, category, "probe", f"The {word} was there in the morning.")))
-            list(rule(Context(word, category, kind, f"The {word} was there in the morning.")))
 
 
 def _search(chunk: str) -> Found:
@@ -171,9 +170,9 @@ def _search(chunk: str) -> Found:
                     key = hashlib.sha256(f"{_target.seed}:{word}:{sentence}".encode()).hexdigest()
                     distance = abs(len(sentence.split()) - BEST_WORDS)
                     found.setdefault((word, kind), []).append((distance, key, sentence))
-    for entries in found.values():
-        entries[:] = sorted(entries)[: _target.best]
-    return found
+    best: Found = {}
+    _merge(best, found, _target.best)
+    return best
 
 
 def _kind(word: str, sentence: str) -> str | None:
