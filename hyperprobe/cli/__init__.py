@@ -1,0 +1,61 @@
+"""The command line: parse, call the library, print. No logic of its own.
+
+Each command is in the module of its name, which registers it when imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from hyperprobe import __version__
+from hyperprobe.cli import analyze, build_diagnostic, contexts, zero_shot  # noqa: F401
+from hyperprobe.cli.common import app, say
+from hyperprobe.errors import UserError
+
+# typer carries its own click or uses the installed one: ask it for the error class.
+INTERRUPTED = 130
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"hyperprobe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main_options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Does a language model systematically know that a robin is a bird?"""
+
+
+def main() -> None:
+    """The entry point: every error is one line on standard error and exit code 2."""
+    try:
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except UserError as error:
+        _fail(" ".join(str(error).split()))
+    except UsageError as error:
+        command = error.ctx.command_path if error.ctx else "hyperprobe"
+        _fail(f"{error.format_message()} (see {command} --help)")
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        _fail(f"{error.strerror or error}{where}: check the path and the space on the disk")
+    except MemoryError:
+        _fail("out of memory: name fewer or smaller models, or use --dtype bf16")
+    if code == INTERRUPTED:  # typer turns a Ctrl-C inside a command into this code
+        say("hyperprobe: interrupted: the same command goes on where this one stopped")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    say(f"hyperprobe: error: {message}")
+    sys.exit(2)

@@ -1,0 +1,57 @@
+"""`hyperprobe build-diagnostic`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hyperprobe.cli.common import Json, Results, app, say
+
+
+class Monosemous(StrEnum):
+    noun = "noun"
+    any = "any"
+
+
+@app.command("build-diagnostic")
+def build_diagnostic_command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="lm-diagnostic, lm-diagnostic-extended; default: both."),
+    ] = None,
+    size: Annotated[str, typer.Option(help="Items of the extended set: a number, or all.")] = "576",
+    monosemous: Annotated[
+        Monosemous, typer.Option(help="One sense as a noun, or over any part of speech.")
+    ] = Monosemous.noun,
+    wordnet: Annotated[
+        Path | None, typer.Option(help="A WordNet 3.0 folder of your own, or nltk's wordnet.zip.")
+    ] = None,
+    results: Results = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Build the hypernymy diagnostic sets from WordNet, as TSV and JSONL.
+
+    Example: hyperprobe build-diagnostic lm-diagnostic-extended --size all
+    """
+    from hyperprobe import diagnostic, terminal
+
+    built = diagnostic.build(
+        names or list(diagnostic.NAMES), size, monosemous.value, wordnet, results
+    )
+    if as_json:
+        rows = terminal.json_rows(built.counts)
+        terminal.print_json("build-diagnostic", built.settings, built.folder, rows)
+        return
+    for name, counts in built.counts.groupby("diagnostic", sort=False):
+        terminal.print_table(
+            f"{name} ({counts['n_items'].sum()} items)",
+            ["category", "items", "percent", "with a context"],
+            [
+                [r.hypernym, str(r.n_items), f"{r.percent:.2f}", str(r.n_contextual)]
+                for r in counts.itertuples()
+            ],
+        )
+    say(f"files in {built.folder}")

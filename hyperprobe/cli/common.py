@@ -1,0 +1,45 @@
+"""What the commands share: the app itself, their common options, and lines for people."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="hyperprobe",
+    help="Does a language model systematically know that a robin is a bird?",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+class Dtype(StrEnum):
+    fp32 = "fp32"
+    bf16 = "bf16"
+
+
+Results = Annotated[Path, typer.Option("--results", help="Where run folders go.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON, and nothing else.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")]
+Precision = Annotated[Dtype, typer.Option(help="Precision of the weights.")]
+Remote = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Let a model run code of its own.")
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(help="A Hugging Face name or folder, a vectors file; repeatable."),
+]
+Diagnostics = Annotated[
+    list[str] | None,
+    typer.Option(help="lm-diagnostic, lm-diagnostic-extended or a file; repeatable."),
+]
+
+
+def say(text: str) -> None:
+    """A line for people."""
+    print(text, file=sys.stderr)
