@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from hyperprobe import __version__
-from hyperprobe.cli import analyze, build_diagnostic, contexts, zero_shot  # noqa: F401
+from hyperprobe.cli import analyze, build_diagnostic, contexts, lama, zero_shot  # noqa: F401
 from hyperprobe.cli.common import app, say
 from hyperprobe.errors import UserError
 
@@ -38,7 +38,7 @@ def main_options(
 def main() -> None:
     """The entry point: every error is one line on standard error and exit code 2."""
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        code = app(lama.join_vocab_models(sys.argv[1:]) or ["--help"], standalone_mode=False)
     except UserError as error:
         _fail(" ".join(str(error).split()))
     except UsageError as error:

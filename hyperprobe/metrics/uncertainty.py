@@ -36,6 +36,24 @@ def bootstrap_interval(
     return float(edges[0]), float(edges[1])
 
 
+def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+    """Means [n_resamples] of bootstrap samples of `values` [n_items].
+
+    Draws how often each distinct value comes, so that yes-no outcomes cost nothing.
+    """
+    distinct, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
+    n = int(counts.sum())
+    drawn = np.random.default_rng(seed).multinomial(n, counts / n, N_RESAMPLES)
+    means: NDArray[np.float64] = drawn @ distinct / n
+    return means
+
+
+def interval(statistics: NDArray[np.float64]) -> tuple[float, float]:
+    """The percentile 95 % interval of bootstrapped statistics [n_resamples]."""
+    low, high = np.quantile(statistics, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
 def bootstrap_difference(first: ArrayLike, second: ArrayLike, seed: int = 0) -> tuple[float, float]:
     """Percentile bootstrap 95 % interval of mean(first) - mean(second), two separate samples."""
     random = np.random.default_rng(seed)

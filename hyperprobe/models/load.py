@@ -13,7 +13,7 @@ from hyperprobe.runs import file_digest
 
 EMBEDDED = "embedded"
 RANDOM, RANDOM_SEED = "random:", 0
-EMBEDDED_VECTORS = ("word2vec",)
+EMBEDDED_VECTORS = ("word2vec", "glove", "fasttext")
 EMBEDDED_FOLDER = Path(__file__).parent / "embedded"
 VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors")
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")

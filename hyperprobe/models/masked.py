@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hyperprobe.cloze import CandidateSet, Cloze
+from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import Ranking, Scores
 from hyperprobe.models.batching import return_freed_memory, run_in_batches
@@ -61,6 +61,10 @@ class MaskedModel:
         on_cpu = model.device.type == "cpu"
         self.token_budget = CPU_TOKENS if on_cpu else GPU_TOKENS
         self.max_rows = CPU_ROWS if on_cpu else GPU_ROWS
+        # A protocol may put its own rules in place: texts -> token ids, special ones included.
+        self.tokenise: Callable[[Sequence[str]], list[list[int]]] = lambda texts: self.tokenizer(
+            list(texts)
+        )["input_ids"]
         self._source = source
         self._plans: dict[tuple[CandidateSet, bool], list[Step]] = {}
         self._check_mask_token()
@@ -141,25 +145,28 @@ class MaskedModel:
             for i, token in enumerate(tokens)
             if i not in special and (token[:1] in ("Ġ", "▁") if marked else token[:2] != "##")
         )
-        return list(dict.fromkeys(word for word in words if word.isalpha()))
+        return list(dict.fromkeys(word for word in words if word.isalnum()))
 
     # -- texts ----------------------------------------------------------------------
 
     def _encode(self, clozes: Sequence[Cloze], n_slot: int) -> list[Row]:
-        """For each cloze its token ids with `n_slot` masks, and where the masks stand."""
+        """For each cloze its token ids with `n_slot` masks, and where these stand.
+
+        Further slots after the first one are shown as masks and not asked.
+        """
         mask, mask_id = self.tokenizer.mask_token, self.tokenizer.mask_token_id
         limit = self.max_tokens
         rows = []
-        encoded = self.tokenizer([cloze.fill(mask * n_slot) for cloze in clozes])["input_ids"]
+        encoded = self.tokenise([cloze.fill(mask * n_slot).replace(SLOT, mask) for cloze in clozes])
         for cloze, ids in zip(clozes, encoded, strict=True):
             places = tuple(i for i, token in enumerate(ids) if token == mask_id)
-            if len(places) != n_slot:
+            if len(places) != n_slot + cloze.right.count(SLOT):
                 raise UserError(f"{cloze.id}: the text itself holds {mask}: take it out")
             if len(ids) > limit:
                 raise UserError(
                     f"{cloze.id}: {len(ids)} tokens are more than {self.name} reads: shorten it"
                 )
-            rows.append((tuple(ids), places))
+            rows.append((tuple(ids), places[:n_slot]))
         return rows
 
     def _slot_log_probs(self, rows: Sequence[tuple[tuple[int, ...], int]]) -> torch.Tensor:

@@ -1,0 +1,158 @@
+"""`hyperprobe lama` and `hyperprobe lama fetch`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hyperprobe.cli.common import (
+    Device,
+    Dtype,
+    Json,
+    Models,
+    Precision,
+    Remote,
+    Results,
+    app,
+    say,
+)
+
+INTERSECT = "intersect"
+
+
+class ExtraControl(StrEnum):
+    random = "random"
+
+
+lama_app = typer.Typer(
+    help="Relational facts the LAMA way.", rich_markup_mode=None, invoke_without_command=True
+)
+app.add_typer(lama_app, name="lama")
+
+
+@lama_app.callback()
+def lama_command(
+    context: typer.Context,
+    model: Models = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="wordnet, google-re, trex, conceptnet, squad, or a file or folder in "
+            "LAMA's layout; repeatable. Default: wordnet."
+        ),
+    ] = None,
+    data: Annotated[Path, typer.Option(help="The folder with LAMA's files.")] = Path("lama-data"),
+    relation: Annotated[
+        list[str] | None, typer.Option(help="Only this relation; repeatable.")
+    ] = None,
+    vocab: Annotated[
+        str | None,
+        typer.Option(
+            help="Answers are ranked among these words: a file, or intersect MODEL MODEL ... "
+            "Default: those that the models asked share."
+        ),
+    ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(help="Prompts instead of the source's: files as LPAQA's, ParaRel's, ..."),
+    ] = None,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Lower-case facts and vocabulary (uncased models).")
+    ] = False,
+    multi_token: Annotated[
+        bool,
+        typer.Option(
+            "--multi-token",
+            help="Keep objects of several tokens; rank each among its relation's objects.",
+        ),
+    ] = False,
+    negated: Annotated[
+        bool, typer.Option("--negated", help="Also ask the negated templates.")
+    ] = False,
+    mentions: Annotated[
+        bool, typer.Option("--mentions", help="Also ask ten evidence sentences of each fact.")
+    ] = False,
+    control: Annotated[
+        list[ExtraControl] | None, typer.Option(help="More baselines: random weights.")
+    ] = None,
+    results: Results = Path("results"),
+    device: Device = "auto",
+    dtype: Precision = Dtype.fp32,
+    seed: Annotated[int, typer.Option(help="Of intervals and samples.")] = 0,
+    trust_remote_code: Remote = False,
+    as_json: Json = False,
+) -> None:
+    """Ask models for the objects of facts, beside the baselines, in two rankings.
+
+    raw counts as the reference code does; filtered takes other right answers out.
+
+    Example: hyperprobe lama --source trex --model bert-base-cased --vocab common_vocab_cased.txt
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from hyperprobe import terminal
+    from hyperprobe.lama.evaluate import lama
+    from hyperprobe.models.load import EMBEDDED
+    from hyperprobe.report import lama_tables
+
+    settings: dict[str, Any] = {
+        "models": model or [EMBEDDED],
+        "sources": source or ["wordnet"],
+        "data": data,
+        "relations": relation or [],
+        "vocab": _vocab(vocab),
+        "prompts": prompts,
+        "lowercase": lowercase,
+        "multi_token": multi_token,
+        "negated": negated,
+        "mentions": mentions,
+        "controls": [one.value for one in control or ()],
+        "dtype": dtype.value,
+        "seed": seed,
+    }
+    result = lama(**settings, results=results, device=device, trust_remote_code=trust_remote_code)
+    if as_json:
+        rows = terminal.json_rows(result.metrics)
+        terminal.print_json("lama", settings, result.folder, rows)
+        return
+    lama_tables.print_result(result.metrics, result.facts, result.tables, result.predictions, seed)
+    say(f"predictions, metrics and provenance in {result.folder}")
+
+
+@lama_app.command("fetch")
+def fetch_command(
+    to: Annotated[Path, typer.Option(help="The folder to fill.")] = Path("lama-data"),
+) -> None:
+    """Download LAMA's official files (75 MB), check them and unpack them.
+
+    Their licence is CC BY-NC 4.0: no commercial use.
+
+    Example: hyperprobe lama fetch --to lama-data
+    """
+    from hyperprobe.lama.fetch import LICENCE, fetch
+
+    folder = fetch(to)
+    say(f"LAMA's files are in {folder} ({LICENCE})")
+
+
+def _vocab(text: str | None) -> Path | list[str] | None:
+    """A file, or the models after the word `intersect`."""
+    if text is None:
+        return None
+    words = text.split()
+    return words[1:] if words[0] == INTERSECT and len(words) > 1 else Path(text)
+
+
+def join_vocab_models(arguments: list[str]) -> list[str]:
+    """The arguments with `--vocab intersect A B` as one value, as the option parser wants it."""
+    joined: list[str] = []
+    for argument in arguments:
+        value = joined[-1].split() if len(joined) > 1 and joined[-2] == "--vocab" else []
+        if value[:1] == [INTERSECT] and not argument.startswith("-"):
+            joined[-1] += f" {argument}"
+        else:
+            joined.append(argument)
+    return joined

@@ -1,0 +1,1 @@
+"""Relational facts the LAMA way: sources, protocol, prompts, evaluation."""

@@ -1,0 +1,276 @@
+"""`lama`: sources x models -> predictions -> metrics, the way LAMA does it and further."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hyperprobe.cloze import SLOT, CandidateSet
+from hyperprobe.errors import UserError
+from hyperprobe.lama.factors import with_factors
+from hyperprobe.lama.predictions import (
+    FREQ,
+    choose_mentions,
+    predict_facts,
+    predict_freq,
+    predict_mentions,
+    predict_negated,
+)
+from hyperprobe.lama.prompts import Prompts, load_prompts
+from hyperprobe.lama.protocol import DROPPED, Fact, Vocabulary, select
+from hyperprobe.lama.reference_tokens import reference_tokenise
+from hyperprobe.lama.sources import DATA, WORDNET, Relation, load_relations
+from hyperprobe.lama.vocabulary import make_vocabulary, read_words, shared_words
+from hyperprobe.metrics.facts import (
+    add_filtered_rank,
+    compare_on_facts,
+    consistency,
+    correlations,
+    p_at_k,
+    summarise_facts,
+    summarise_mentions,
+    summarise_negated,
+)
+from hyperprobe.models.load import (
+    EMBEDDED,
+    EMBEDDED_VECTORS,
+    RANDOM,
+    identify,
+    is_vectors,
+    load_model,
+)
+from hyperprobe.runs import Run, file_digest
+
+# What decides a candidate's score when it is several word pieces.
+ONE_TOKEN = "log-probability of one token"
+SEVERAL_TOKENS = "pseudo-log-likelihood, within-word left to right, over the relation's objects"
+
+
+@dataclass(frozen=True)
+class LamaResult:
+    """The run's `folder`, its `predictions`, and the tables made from them alone.
+
+    `facts` counts what was kept and dropped, and why; `tables` has the rest by
+    file name: `mcnemar.csv`, `p_at_k.csv`, `correlations.csv`, and, when asked for,
+    `negated.csv`, `mentions.csv`, `consistency.csv`.
+    """
+
+    folder: Path
+    predictions: pd.DataFrame
+    metrics: pd.DataFrame
+    facts: pd.DataFrame
+    tables: dict[str, pd.DataFrame]
+
+
+def lama(
+    models: Sequence[str] = (EMBEDDED,),
+    sources: Sequence[str] = (WORDNET,),
+    data: Path = DATA,
+    relations: Sequence[str] = (),
+    vocab: Path | Sequence[str] | None = None,
+    prompts: Path | None = None,
+    lowercase: bool = False,
+    multi_token: bool = False,
+    negated: bool = False,
+    mentions: bool = False,
+    controls: Sequence[str] = (),
+    results: Path = Path("results"),
+    device: str = "auto",
+    dtype: str = "fp32",
+    trust_remote_code: bool = False,
+    seed: int = 0,
+) -> LamaResult:
+    """Ask `models` and the baselines for the objects of facts.
+
+    `sources` are names (`hyperprobe.lama.sources.SOURCES`), files or folders;
+    `data` holds LAMA's files; `relations` picks some. `vocab` is a file of words,
+    or models whose common words it is (default: those of `models`). `prompts` is a
+    file or folder of prompts instead of the source's own. `multi_token` keeps
+    objects of several tokens, each ranked among all objects of its relation.
+    `negated` and `mentions` add these analyses; `controls=("random",)` each model
+    with random weights. Each (relation, model) is stored when it is done. Raises
+    `UserError` on bad input.
+    """
+    asked, prompts_of = _relations(sources, data, relations, prompts)
+    names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
+    language_models = [name for name in names if not is_vectors(name)]
+    if not language_models:
+        raise UserError("name at least one language model: vectors rank its vocabulary")
+    if "random" in controls:
+        names += [f"{RANDOM}{name}" for name in language_models]
+    loader = _Loader(device, dtype, trust_remote_code)
+    vocabulary = _vocabulary(vocab, language_models, loader, lowercase)
+    selected = {r: select(r, vocabulary, lowercase, multi_token) for r in asked}
+    kept = [(r, facts) for r, (facts, _) in selected.items() if facts]
+    if not kept:
+        raise UserError(_nothing_left(selected))
+    settings = {
+        "models": {name: identify(name) for name in names},
+        "relations": {f"{r.source}/{r.name}": file_digest(r.path) for r in asked},
+        "templates": {f"{r.source}/{r.name}": [r.template, r.negated] for r in asked},
+        "prompts": {name: asdict(p) for name, p in prompts_of.items()},
+        "candidates": {
+            "n": len(vocabulary.candidates),
+            "sha256": hashlib.sha256("\n".join(vocabulary.candidates.words).encode()).hexdigest(),
+        },
+        "scoring": SEVERAL_TOKENS if multi_token else ONE_TOKEN,
+        "lowercase": lowercase,
+        "negated": negated,
+        "mentions": mentions,
+        "dtype": dtype,
+        "trust_remote_code": trust_remote_code,
+        "seed": seed,
+    }
+    run = Run(results, "lama", settings)
+    answers: dict[str, list[pd.DataFrame]] = {"facts": [], "negated": [], "mentions": []}
+    for name in names:
+        for relation, facts in kept:
+            common = {
+                "relation": relation,
+                "candidates": _candidates(vocabulary, facts, multi_token),
+            }
+            questions: list[tuple[str, Callable[..., pd.DataFrame], dict[str, Any]]] = [
+                ("facts", predict_facts, {"facts": facts, "prompts": prompts_of.get(relation.name)})
+            ]
+            if negated and not is_vectors(name) and (some := _with_negation(relation, facts)):
+                questions.append(("negated", predict_negated, {"facts": some}))
+            if mentions and not is_vectors(name) and (chosen := choose_mentions(facts, seed)):
+                questions.append(("mentions", predict_mentions, {"chosen": chosen}))
+            for kind, predict, about in questions:
+                compute = partial(loader.ask, name, partial(predict, **common, **about))
+                key = f"{kind}: {name} on {relation.source}/{relation.name}"
+                answers[kind].append(run.cell(key, compute))
+    answers["facts"] += [predict_freq(relation, facts) for relation, facts in kept]
+    return _finish(run, answers, selected, names, seed)
+
+
+class _Loader:
+    """Loads models when they are first asked and keeps the last one."""
+
+    def __init__(self, device: str, dtype: str, trust_remote_code: bool) -> None:
+        self._options = (device, dtype, trust_remote_code)
+        self._name = ""
+        self._model: Any = None
+
+    def load(self, name: str) -> Any:
+        if name != self._name:
+            self._model = None  # free it before the next one comes
+            self._name, self._model = name, load_model(name, *self._options)
+            tokenizer = getattr(self._model, "tokenizer", None)
+            if rule := reference_tokenise(tokenizer):
+                self._model.tokenise = rule
+        return self._model
+
+    def ask(self, name: str, predict: Callable[[Any], pd.DataFrame]) -> tuple[pd.DataFrame, Any]:
+        model = self.load(name)
+        return predict(model), model.describe()
+
+
+def _relations(
+    sources: Sequence[str], data: Path, only: Sequence[str], prompts: Path | None
+) -> tuple[list[Relation], dict[str, Prompts]]:
+    """The relations asked, those without a prompt left out when prompts are given."""
+    asked = [r for source in sources for r in load_relations(source, data, tuple(only))]
+    if prompts is None:
+        return asked, {}
+    prompts_of = load_prompts(prompts)
+    asked = [relation for relation in asked if relation.name in prompts_of]
+    if not asked:
+        raise UserError(
+            f"{prompts} has prompts for {', '.join(sorted(prompts_of)[:5])}, and for none of the "
+            "relations asked: choose another --source or --relation"
+        )
+    return asked, {relation.name: prompts_of[relation.name] for relation in asked}
+
+
+def _vocabulary(
+    vocab: Path | Sequence[str] | None, models: Sequence[str], loader: _Loader, lowercase: bool
+) -> Vocabulary:
+    asked = [loader.load(name) for name in models]
+    if isinstance(vocab, Path):
+        return make_vocabulary(read_words(vocab), asked, lowercase)
+    if vocab:
+        return make_vocabulary(shared_words([loader.load(n) for n in vocab]), asked, lowercase)
+    return make_vocabulary(None, asked, lowercase)
+
+
+def _candidates(vocabulary: Vocabulary, facts: list[Fact], multi_token: bool) -> CandidateSet:
+    return CandidateSet.of(f.object for f in facts) if multi_token else vocabulary.candidates
+
+
+def _with_negation(relation: Relation, facts: list[Fact]) -> list[Fact]:
+    """The facts that can be negated: all by a template, else those that bring a sentence."""
+    if relation.template is not None:
+        return facts if relation.negated else []
+    return [fact for fact in facts if SLOT in fact.negated]
+
+
+def _nothing_left(selected: dict[Relation, tuple[list[Fact], dict[str, int]]]) -> str:
+    total: Counter[str] = Counter()
+    for _, counts in selected.values():
+        total.update(counts)
+    most = max((reason for reason in DROPPED), key=lambda reason: total[reason])
+    return (
+        f"none of {total['n_rows']} facts is left ({total[most]} {most.removeprefix('n_')}): "
+        "choose another --vocab, --lowercase for uncased models, or --multi-token"
+    )
+
+
+def _finish(
+    run: Run,
+    answers: dict[str, list[pd.DataFrame]],
+    selected: dict[Relation, tuple[list[Fact], dict[str, int]]],
+    names: Sequence[str],
+    seed: int,
+) -> LamaResult:
+    """The tables, made from the answers alone, written into the run's folder."""
+    table = add_filtered_rank(_in_order(pd.concat(answers["facts"], ignore_index=True), names))
+    table = with_factors(table)
+    # Of several paraphrases the first one is the headline, as ParaRel's base pattern.
+    first = table.groupby(["source", "relation", "model"])["prompt"].transform("first")
+    headline = table[table["prompt"] == first]
+    facts = pd.DataFrame(
+        [
+            {"source": relation.source, "relation": relation.name, **counts}
+            for relation, (_, counts) in selected.items()
+        ]
+    )
+    metrics = summarise_facts(headline, seed)
+    tables = {
+        "mcnemar.csv": compare_on_facts(headline),
+        "p_at_k.csv": p_at_k(headline),
+        "correlations.csv": correlations(headline),
+    }
+    if len(headline) < len(table):
+        tables["consistency.csv"] = consistency(table)
+    if answers["negated"]:
+        tables["negated.csv"] = summarise_negated(pd.concat(answers["negated"]))
+    if answers["mentions"]:
+        mentions = pd.concat(answers["mentions"], ignore_index=True)
+        tables["mentions.csv"] = summarise_mentions(mentions)
+    files = {"predictions.parquet": table, "metrics.csv": metrics, "facts.csv": facts}
+    run.finish({**files, **tables}, seed)
+    return LamaResult(run.folder, table, metrics, facts, tables)
+
+
+def _in_order(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """`freq`, vectors, random weights and models, each with its relations in order."""
+
+    def place(model: str) -> int:
+        if model == FREQ:
+            return -1
+        kind = 0 if is_vectors(model) else 1 if model.startswith(RANDOM) else 2
+        return kind * len(names) + list(names).index(model)
+
+    order = {model: place(model) for model in table["model"].unique()}
+    return table.iloc[np.argsort(table["model"].map(order).to_numpy(), kind="stable")].reset_index(
+        drop=True
+    )

@@ -1,0 +1,264 @@
+"""What a model answers: facts -> a predictions frame.
+
+One row per (relation, model, prompt, fact): `source, relation, type, prompt, item,
+subject, text`, the `gold` object, its `gold_score` and `gold_rank` among the
+candidates (0: the model cannot score it, which counts as wrong), the `best`
+answer and its `best_score`, the `top` words with their `top_scores`, and how many
+words and word pieces the subject has. Scores are natural log-probabilities over
+the whole vocabulary for language models (for an ensemble, their weighted sum),
+cosines for vectors, log shares for `freq`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from hyperprobe.cloze import SLOT, CandidateSet, Cloze
+from hyperprobe.lama.prompts import Prompts
+from hyperprobe.lama.protocol import Fact, first_slot
+from hyperprobe.lama.sources import Relation
+from hyperprobe.models.base import Ranking, Scores, rank_scores
+
+TOP_K = 10
+CHUNK = 256  # facts whose scores over all candidates are held at once
+FREQ = "freq"
+MENTION_FACTS, MENTIONS = 100, 10
+
+
+def predict_facts(
+    model: Any,
+    relation: Relation,
+    facts: Sequence[Fact],
+    candidates: CandidateSet,
+    prompts: Prompts | None = None,
+) -> pd.DataFrame:
+    """The model's answers to the facts of a relation, for each prompt asked on its own."""
+    gold = [candidates.index[fact.object] for fact in facts]
+    if prompts is None or model.kind == "static":  # vectors read no prompt
+        asked: tuple[str | None, ...] = (relation.template,)
+    elif prompts.kind == "ensemble":
+        clozes = clozes_of(model, facts, prompts.templates[0])
+        ranking = _rank_ensemble(model, facts, candidates, gold, prompts)
+        return _frame(model, relation, facts, clozes, candidates, ranking, prompts.name)
+    else:
+        asked = prompts.templates
+    parts = []
+    for template in asked:
+        clozes = clozes_of(model, facts, template)
+        ranking = model.rank(clozes, candidates, gold, TOP_K)
+        name = template or "masked sentence"
+        parts.append(_frame(model, relation, facts, clozes, candidates, ranking, name))
+    return pd.concat(parts, ignore_index=True)
+
+
+def clozes_of(
+    model: Any, facts: Sequence[Fact], template: str | None, negated: bool = False
+) -> list[Cloze]:
+    """The questions, each cut around its slot to what the model can read."""
+    return fit(model, [fact.cloze(template, negated) for fact in facts])
+
+
+def fit(model: Any, clozes: Sequence[Cloze]) -> list[Cloze]:
+    """The clozes; those too long for the model lose the words farthest from the slot."""
+    if model.kind == "static" or not clozes:
+        return list(clozes)
+    limit = model.max_tokens - 3  # room for special tokens
+    lengths = [len(ids) for ids in model.tokenizer([cloze.text for cloze in clozes])["input_ids"]]
+    return [
+        _shorten(model, cloze, limit) if length > limit else cloze
+        for cloze, length in zip(clozes, lengths, strict=True)
+    ]
+
+
+def _shorten(model: Any, cloze: Cloze, limit: int) -> Cloze:
+    left, right = cloze.left, cloze.right
+    while len(model.tokenizer(f"{left}{SLOT}{right}")["input_ids"]) > limit:
+        if len(left) >= len(right) and " " in left.strip():
+            left = left.lstrip().split(" ", 1)[1]
+        elif " " in right.strip():
+            right = right.rstrip().rsplit(" ", 1)[0]
+        else:
+            break
+    return replace(cloze, left=left, right=right)
+
+
+def _rank_ensemble(
+    model: Any,
+    facts: Sequence[Fact],
+    candidates: CandidateSet,
+    gold: Sequence[int],
+    prompts: Prompts,
+) -> Ranking:
+    """The ranking by the weighted sum of log-probabilities over the prompts."""
+    parts = []
+    for chunk in _chunks(len(facts)):
+        total: Scores = np.zeros((len(chunk), len(candidates)), dtype=np.float32)
+        for template, weight in zip(prompts.templates, prompts.weights, strict=True):
+            clozes = clozes_of(model, [facts[i] for i in chunk], template)
+            total += np.float32(weight) * model.score(clozes, candidates)
+        parts.append(rank_scores(total, [gold[i] for i in chunk], TOP_K))
+    return Ranking(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("gold_score", "gold_rank", "top", "top_score")
+        )
+    )
+
+
+def _chunks(n: int) -> Iterator[range]:
+    for start in range(0, n, CHUNK):
+        yield range(start, min(n, start + CHUNK))
+
+
+def _about(relation: Relation, facts: Sequence[Fact], texts: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "source": relation.source,
+            "relation": relation.name,
+            "type": relation.type,
+            # (a file may give one id to two rows)
+            "item": [f"{i}:{fact.id}" for i, fact in enumerate(facts)],
+            "subject": [fact.subject for fact in facts],
+            "gold": [fact.object for fact in facts],
+            "text": list(texts),
+        }
+    )
+
+
+def _frame(
+    model: Any,
+    relation: Relation,
+    facts: Sequence[Fact],
+    clozes: Sequence[Cloze],
+    candidates: CandidateSet,
+    ranking: Ranking,
+    prompt: str,
+) -> pd.DataFrame:
+    frame = _about(relation, facts, [cloze.text for cloze in clozes])
+    unscored = ranking.gold_rank == 0
+    frame["prompt"] = prompt
+    frame["model"] = model.name
+    frame["gold_score"] = ranking.gold_score
+    frame["gold_rank"] = ranking.gold_rank
+    words = [[candidates.words[i] for i in row] for row in ranking.top]
+    frame["best"] = [None if u else row[0] for u, row in zip(unscored, words, strict=True)]
+    frame["best_score"] = np.where(unscored, np.nan, ranking.top_score[:, 0])
+    frame["top"] = [[] if u else row for u, row in zip(unscored, words, strict=True)]
+    frame["top_scores"] = [
+        [] if u else row.tolist() for u, row in zip(unscored, ranking.top_score, strict=True)
+    ]
+    frame["n_subject_words"] = [len(fact.subject.split()) for fact in facts]
+    frame["n_subject_pieces"] = _n_pieces(model, facts)
+    return frame
+
+
+def _n_pieces(model: Any, facts: Sequence[Fact]) -> list[float]:
+    """How many word pieces the subjects have, NaN for vectors."""
+    if model.kind == "static":
+        return [np.nan] * len(facts)
+    texts = [fact.subject for fact in facts]
+    encoded = model.tokenizer(texts, add_special_tokens=False)["input_ids"]
+    return [float(len(ids)) for ids in encoded]
+
+
+def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
+    """The baseline that ranks objects by how often they are the object in the test facts.
+
+    Equally frequent objects stay in the order in which the facts name them.
+    """
+    counts = Counter(fact.object for fact in facts).most_common()
+    place = {word: i for i, (word, _) in enumerate(counts, start=1)}
+    share = {word: float(np.log(n / len(facts))) for word, n in counts}
+    top = [word for word, _ in counts[:TOP_K]]
+    # What asks for the same fact in the same words is what `filtered` compares.
+    frame = _about(relation, facts, [fact.cloze(relation.template).text for fact in facts])
+    frame["prompt"] = relation.template or "masked sentence"
+    frame["model"] = FREQ
+    frame["gold_score"] = [share[fact.object] for fact in facts]
+    frame["gold_rank"] = [place[fact.object] for fact in facts]
+    frame["best"] = top[0]
+    frame["best_score"] = share[top[0]]
+    frame["top"] = [top] * len(facts)
+    frame["top_scores"] = [[share[word] for word in top]] * len(facts)
+    frame["n_subject_words"] = [len(fact.subject.split()) for fact in facts]
+    frame["n_subject_pieces"] = np.nan
+    return frame
+
+
+def predict_negated(
+    model: Any, relation: Relation, facts: Sequence[Fact], candidates: CandidateSet
+) -> pd.DataFrame:
+    """How alike the answers to a question and to its negation are (Kassner & Schuetze 2020).
+
+    One row per fact: the `best` answers to both, whether they `overlap`, and the
+    `spearman` correlation of the scores of all candidates.
+    """
+    parts = []
+    for chunk in _chunks(len(facts)):
+        some = [facts[i] for i in chunk]
+        plain = model.score(clozes_of(model, some, relation.template), candidates)
+        other = model.score(clozes_of(model, some, relation.negated, negated=True), candidates)
+        frame = _about(relation, some, [fact.cloze(relation.template).text for fact in some])
+        best, best_negated = plain.argmax(axis=1), other.argmax(axis=1)
+        frame["model"] = model.name
+        frame["best"] = [candidates.words[i] for i in best]
+        frame["best_negated"] = [candidates.words[i] for i in best_negated]
+        frame["overlap"] = (best == best_negated).astype(float)
+        frame["spearman"] = _spearman(plain, other)
+        parts.append(frame)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _spearman(a: Scores, b: Scores) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Rank correlations [n] of the rows of two matrices [n, n_candidates]."""
+    x, y = (rankdata(scores, axis=1) for scores in (a, b))
+    x, y = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (x, y))
+    norm = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+    result: np.ndarray[Any, np.dtype[np.float64]] = (x * y).sum(axis=1) / norm
+    return result
+
+
+def choose_mentions(facts: Sequence[Fact], seed: int) -> list[tuple[Fact, list[str]]]:
+    """At most 100 random facts of those with ten mentions or more, and ten of these each."""
+    random = np.random.default_rng(seed)
+    enough = [fact for fact in facts if len(fact.mentions) >= MENTIONS]
+    picked = sorted(random.permutation(len(enough))[:MENTION_FACTS])
+    return [
+        (
+            enough[i],
+            [
+                enough[i].mentions[j]
+                for j in sorted(random.permutation(len(enough[i].mentions))[:MENTIONS])
+            ],
+        )
+        for i in picked
+    ]
+
+
+def predict_mentions(
+    model: Any,
+    relation: Relation,
+    chosen: Sequence[tuple[Fact, list[str]]],
+    candidates: CandidateSet,
+) -> pd.DataFrame:
+    """The rank of the object in each of ten sentences that mention the fact (Figure 4)."""
+    facts = [fact for fact, sentences in chosen for _ in sentences]
+    texts = [text for _, sentences in chosen for text in sentences]
+    clozes = [
+        first_slot(text, fact.id, fact.subject) for fact, text in zip(facts, texts, strict=True)
+    ]
+    gold = [candidates.index[fact.object] for fact in facts]
+    ranking = model.rank(fit(model, clozes), candidates, gold, 1)
+    frame = _about(relation, facts, texts)
+    frame["item"] = [fact.id for fact in facts]
+    frame["model"] = model.name
+    frame["gold_score"] = ranking.gold_score
+    frame["gold_rank"] = ranking.gold_rank
+    return frame

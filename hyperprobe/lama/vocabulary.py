@@ -1,0 +1,65 @@
+"""The words that compete for the slot: a file, what several models share, or the models' own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hyperprobe.cloze import CandidateSet
+from hyperprobe.errors import UserError
+from hyperprobe.lama.protocol import Vocabulary
+
+
+def shared_words(models: Sequence[Any]) -> list[str]:
+    """The words that every one of the models has as one token, sorted."""
+    common = set(models[0].words())
+    for model in models[1:]:
+        common &= set(model.words())
+    if not common:
+        raise UserError("these models share no word: name --vocab FILE or fewer models")
+    return sorted(common)
+
+
+def read_words(path: Path) -> list[str]:
+    """The words of a vocabulary file, one a line, as they stand."""
+    try:
+        words = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the vocabulary {path}: name a text file") from error
+    words = [word for word in words if word.strip()]
+    if not words:
+        raise UserError(f"the vocabulary {path} is empty: write one word a line")
+    return words
+
+
+def make_vocabulary(
+    words: Sequence[str] | None, models: Sequence[Any], lowercase: bool
+) -> Vocabulary:
+    """`words` (none: what the models share) that every model writes as one token.
+
+    Raises `UserError` when none is left.
+    """
+    given = None if words is None else dict.fromkeys(w.lower() if lowercase else w for w in words)
+    candidates = list(given) if given is not None else shared_words(models)
+    if given is not None:
+        for model in models:
+            one = single_tokens(model, candidates)
+            candidates = [word for word, is_one in zip(candidates, one, strict=True) if is_one]
+    if not candidates:
+        raise UserError(
+            "no word of the vocabulary is one token of the models: for uncased models use "
+            "--lowercase, or name another --vocab"
+        )
+    return Vocabulary(None if given is None else frozenset(given), CandidateSet.of(candidates))
+
+
+def single_tokens(model: Any, words: Sequence[str]) -> list[bool]:
+    """Whether the model has each word, in its very spelling, as one token after a space."""
+    tokenizer = model.tokenizer
+    encoded = tokenizer([f" {word}" for word in words], add_special_tokens=False)["input_ids"]
+    unknown = tokenizer.unk_token_id
+    return [
+        len(ids) == 1 and ids[0] != unknown and tokenizer.decode(ids).strip() == word
+        for word, ids in zip(words, encoded, strict=True)
+    ]
