@@ -13,6 +13,7 @@ Shares are percentages; MRR is a mean reciprocal rank between 0 and 1.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -73,43 +74,57 @@ def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     for (source, model), own in predictions.groupby(["source", "model"], sort=False):
         for ranking in (RAW, FILTERED):
             parts = [
-                (str(name), str(part["type"].iloc[0]), _outcomes(part, ranking))
-                for name, part in own.groupby("relation", sort=False)
+                (str(name), str(part["type"].iloc[0]), _Outcomes.of(part, ranking, seed + i))
+                for i, (name, part) in enumerate(own.groupby("relation", sort=False))
             ]
-            groups = [(name, kind, [outcome]) for name, kind, outcome in parts]
+            everything = [outcomes for _, _, outcomes in parts]
+            groups = [(name, kind, [outcomes]) for name, kind, outcomes in parts]
             for kind in TYPES:
-                if of_kind := [outcome for _, k, outcome in parts if k == kind]:
+                if of_kind := [outcomes for _, k, outcomes in parts if k == kind]:
                     groups.append((kind, kind, of_kind))
-            everything = [outcome for _, _, outcome in parts]
-            pooled = {key: np.concatenate([o[key] for o in everything]) for key in everything[0]}
+            pooled = _Outcomes.of(own, ranking, seed)
             groups += [(MACRO, "", everything), (MICRO, "", [pooled])]
-            for name, kind, outcomes in groups:
+            for name, kind, some in groups:
                 row = {"source": source, "relation": name, "type": kind, "model": model}
-                rows.append({**row, "ranking": ranking, **_summary(outcomes, seed)})
+                rows.append({**row, "ranking": ranking, **_summary(some)})
     return pd.DataFrame(rows)
 
 
-def _outcomes(part: pd.DataFrame, ranking: str) -> dict[str, NDArray[np.float64]]:
-    return {
-        "p_at_1": 100 * hits(part, ranking, 1),
-        "p_at_10": 100 * hits(part, ranking, 10),
-        "mrr": reciprocal_ranks(part, ranking),
+@dataclass(frozen=True)
+class _Outcomes:
+    """What one group of facts gives: means, and the bootstrapped ones [n_resamples]."""
+
+    n: int
+    means: dict[str, float]
+    resampled: dict[str, NDArray[np.float64]]
+    mean_log_prob: float
+
+    @classmethod
+    def of(cls, part: pd.DataFrame, ranking: str, seed: int) -> _Outcomes:
+        values = {
+            "p_at_1": 100 * hits(part, ranking, 1),
+            "p_at_10": 100 * hits(part, ranking, 10),
+            "mrr": reciprocal_ranks(part, ranking),
+        }
         # Of language models alone: the others' scores are no probabilities of a word.
-        "mean_log_prob": part["gold_score"]
-        .where(part["n_subject_pieces"].notna())
-        .to_numpy(dtype=float),
-    }
+        scores = part["gold_score"].where(part["n_subject_pieces"].notna())
+        return cls(
+            len(part),
+            {key: float(value.mean()) for key, value in values.items()},
+            {key: resampled_means(value, seed) for key, value in values.items()},
+            float(scores.mean()),
+        )
 
 
-def _summary(outcomes: list[dict[str, NDArray[np.float64]]], seed: int) -> dict[str, Any]:
-    """Means over the relations of `outcomes`, with bootstrap intervals over facts."""
-    row: dict[str, Any] = {"n_facts": sum(len(one["mrr"]) for one in outcomes)}
-    for key in ("p_at_1", "p_at_10", "mrr"):
-        row[key] = float(np.mean([one[key].mean() for one in outcomes]))
-        means = [resampled_means(one[key], seed + i) for i, one in enumerate(outcomes)]
-        row[f"{key}_low"], row[f"{key}_high"] = interval(np.mean(means, axis=0))
-    known = [one["mean_log_prob"][~np.isnan(one["mean_log_prob"])] for one in outcomes]
-    row["mean_log_prob"] = float(np.mean([k.mean() for k in known if len(k)] or [np.nan]))
+def _summary(groups: list[_Outcomes]) -> dict[str, Any]:
+    """Means over `groups`, with bootstrap intervals over the facts in them."""
+    row: dict[str, Any] = {"n_facts": sum(one.n for one in groups)}
+    for key in groups[0].means:
+        row[key] = float(np.mean([one.means[key] for one in groups]))
+        edges = interval(np.mean([one.resampled[key] for one in groups], axis=0))
+        row[f"{key}_low"], row[f"{key}_high"] = edges
+    known = [one.mean_log_prob for one in groups if one.mean_log_prob == one.mean_log_prob]
+    row["mean_log_prob"] = float(np.mean(known)) if known else float("nan")
     return row
 
 

@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
+FEW = 20
 
 
 def bootstrap_interval(
@@ -39,12 +40,18 @@ def bootstrap_interval(
 def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     """Means [n_resamples] of bootstrap samples of `values` [n_items].
 
-    Draws how often each distinct value comes, so that yes-no outcomes cost nothing.
+    Draws how often each distinct value comes where there are few, as of yes-no
+    outcomes, and places in sorted order where there are many.
     """
-    distinct, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
-    n = int(counts.sum())
-    drawn = np.random.default_rng(seed).multinomial(n, counts / n, N_RESAMPLES)
-    means: NDArray[np.float64] = drawn @ distinct / n
+    values = np.sort(np.asarray(values, dtype=float))
+    distinct, counts = np.unique(values, return_counts=True)
+    random, n = np.random.default_rng(seed), len(values)
+    means: NDArray[np.float64]
+    if len(distinct) <= FEW:
+        means = random.multinomial(n, counts / n, N_RESAMPLES) @ distinct / n
+    else:
+        drawn = (random.integers(0, n, n, dtype=np.int32) for _ in range(N_RESAMPLES))
+        means = np.array([values[places].mean() for places in drawn])
     return means
 
 

@@ -65,6 +65,8 @@ class MaskedModel:
         self.tokenise: Callable[[Sequence[str]], list[list[int]]] = lambda texts: self.tokenizer(
             list(texts)
         )["input_ids"]
+        # Of the scores: half-precision weights still give scores in single precision.
+        self.precision = torch.promote_types(model.dtype, torch.float32)
         self._source = source
         self._plans: dict[tuple[CandidateSet, bool], list[Step]] = {}
         self._check_mask_token()
@@ -170,7 +172,7 @@ class MaskedModel:
         return rows
 
     def _slot_log_probs(self, rows: Sequence[tuple[tuple[int, ...], int]]) -> torch.Tensor:
-        """Log-probabilities [n_rows, vocabulary] at the slots, in float32."""
+        """Log-probabilities [n_rows, vocabulary] at the slots."""
         length = max(len(ids) for ids, _ in rows)
         padding = self.tokenizer.pad_token_id or 0
         ids = torch.full((len(rows), length), padding)
@@ -193,7 +195,7 @@ class MaskedModel:
             ).logits[:, 0]
         finally:
             handle.remove()
-        log_probs: torch.Tensor = logits.float()
+        log_probs: torch.Tensor = logits.to(self.precision)
         return log_probs.sub_(log_probs.logsumexp(dim=1, keepdim=True))
 
     def _blocks(
@@ -209,7 +211,9 @@ class MaskedModel:
         with progress(f"scoring with {self.name}", len(clozes) * len(steps)) as advance:
             for start in range(0, len(order), size):
                 block = order[start : start + size]
-                scores = torch.zeros(len(block), n_candidates, device=self.device)
+                scores = torch.zeros(
+                    len(block), n_candidates, dtype=self.precision, device=self.device
+                )
                 for step in steps:
                     self._add(step, [encoded[step.n_slot][i] for i in block], scores, advance)
                 yield block, scores
