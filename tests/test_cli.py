@@ -49,12 +49,12 @@ def test_help_does_not_load_torch(tmp_path: Path):
 def test_zero_shot_with_no_options(tmp_path: Path):
     done = run(tmp_path, "zero-shot", "--paired")
     assert done.returncode == 0, done.stderr
-    for text in ("lm-diagnostic (18 items)", "lm-diagnostic-extended (576 items)", "word2vec",
+    for text in ("lm-diagnostic (18 items)", "lm-diagnostic-extended (576 items)", "word2vec", "glove", "fasttext",
                  "control:embedded", "majority", "McNemar", "vegetable"):  # fmt: skip
         assert text in done.stdout
     (folder,) = (tmp_path / "results").iterdir()
     assert str(folder.relative_to(tmp_path)) in done.stderr
-    assert len(pd.read_csv(folder / "metrics.csv")) == 8
+    assert len(pd.read_csv(folder / "metrics.csv")) == 2 * 6
 
 
 def test_json_is_the_only_thing_on_standard_output(tmp_path: Path):
