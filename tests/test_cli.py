@@ -49,8 +49,10 @@ def test_help_does_not_load_torch(tmp_path: Path):
 def test_zero_shot_with_no_options(tmp_path: Path):
     done = run(tmp_path, "zero-shot", "--paired")
     assert done.returncode == 0, done.stderr
-    for text in ("lm-diagnostic (18 items)", "lm-diagnostic-extended (576 items)", "word2vec",
-                 "glove", "fasttext", "control:embedded", "majority", "McNemar", "vegetable"):  # fmt: skip
+    for text in (
+        "lm-diagnostic (18 items)", "lm-diagnostic-extended (576 items)", "majority", "word2vec",
+        "glove", "fasttext", "control:embedded", "McNemar", "vegetable",
+    ):  # fmt: skip
         assert text in done.stdout
     (folder,) = (tmp_path / "results").iterdir()
     assert str(folder.relative_to(tmp_path)) in done.stderr
