@@ -54,6 +54,8 @@ def zero_shot(
     dtype: str = "fp32",
     trust_remote_code: bool = False,
     seed: int = 0,
+    pll: Pll = "within-word",
+    causal_scoring: Scoring = "full",
 ) -> ZeroShotResult:
     """Ask `models` and the baselines about `diagnostics` (set names or files).
 
