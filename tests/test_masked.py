@@ -11,8 +11,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.errors import UserError
-from hyperprobe.models.load import load_model
 from hyperprobe.models.language import boundary
+from hyperprobe.models.load import load_model
 from hyperprobe.models.masked import MaskedModel, Pll
 
 SHAPES = ("bert", "roberta", "albert")

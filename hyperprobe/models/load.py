@@ -8,7 +8,7 @@ from typing import Any
 from hyperprobe.models.autoregressive import Scoring
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.masked import Pll
-from hyperprobe.models.pretrained import Loading, load_language_model
+from hyperprobe.models.pretrained import Loading, family_of, load_language_model, read_config
 from hyperprobe.models.static import StaticModel, load_vectors
 from hyperprobe.runs import file_digest
 
@@ -43,6 +43,15 @@ def load_model(
     folder = str(path) if path.is_dir() else name.removeprefix(RANDOM)
     how = Loading(device, dtype, trust_remote_code, pll, causal_scoring)
     return load_language_model(name, folder, how, name.startswith(RANDOM), identify(name))
+
+
+def family(name: str, trust_remote_code: bool = False) -> str:
+    """The `kind` of the model called `name`, from its config alone: nothing else is loaded."""
+    if is_vectors(name):
+        return StaticModel.kind
+    path = model_path(name)
+    folder = str(path) if path.is_dir() else name.removeprefix(RANDOM)
+    return family_of(name, read_config(name, folder, trust_remote_code))
 
 
 def is_vectors(name: str) -> bool:

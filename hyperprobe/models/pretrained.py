@@ -55,16 +55,15 @@ def load_language_model(
     fixed seed if asked. `about` goes into its description. Raises `UserError`."""
     import transformers
 
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    config = read_config(name, folder, how.trust_remote_code)
+    family = family_of(name, config)
     _check_shards(name, Path(folder))
+    transformers.utils.logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trust = {"trust_remote_code": how.trust_remote_code}
-            config = transformers.AutoConfig.from_pretrained(folder, **trust)
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **trust)
-            family = family_of(name, config)
             _check_slot(name, family, tokenizer)
             auto = getattr(transformers, CLASSES[family])
             if random:
@@ -96,6 +95,17 @@ def load_language_model(
     if family == "causal":
         return CausalModel(name, model, tokenizer, source, how.causal_scoring)
     return Seq2SeqModel(name, model, tokenizer, source, how.causal_scoring)
+
+
+def read_config(name: str, folder: str, trust_remote_code: bool) -> Any:
+    """The model's config. Raises `UserError`."""
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    try:
+        return transformers.AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    except Exception as error:
+        raise UserError(_explain(name, error)) from error
 
 
 def family_of(name: str, config: Any) -> str:
