@@ -34,7 +34,7 @@ def print_metrics(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> None:
             ["model", *HEADERS.values()],
             [
                 [
-                    " ".join([str(row["model"]), *(row[k] for k in varying if row[k] == row[k])]),
+                    " ".join([str(row["model"]), *(row[k] for k in varying if pd.notna(row[k]))]),
                     *(percent(row[m], row[f"{m}_low"], row[f"{m}_high"]) for m in HEADERS),
                 ]
                 for row in rows.to_dict("records")
