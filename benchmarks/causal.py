@@ -88,7 +88,7 @@ def compare(
     model.score(clozes[:8], candidates)
     shared, shared_cpu, scores = timed(model.score, clozes, candidates)
     alone, alone_cpu, some = timed(batched, model, few, 1)
-    every, every_cpu, naive = timed(batched, model, pairs, CPU_ROWS)
+    _, every_cpu, naive = timed(batched, model, pairs, CPU_ROWS)
     off = np.abs(scores[chosen].ravel() - naive).max()
     assert max(off, np.abs(np.array(naive[:: len(candidates) - 1]) - some).max()) < 1e-3
     n_texts = len(clozes) * len(candidates)
