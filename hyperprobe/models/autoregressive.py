@@ -225,7 +225,9 @@ class AutoregressiveModel(LanguageModel):
         with progress(f"scoring with {self.name}", len(units)) as advance, torch.inference_mode():
             for start in range(0, len(order), size):
                 block = order[start : start + size]
-                scores = torch.zeros(len(block), n_candidates, device=self.device)
+                scores = torch.zeros(
+                    len(block), n_candidates, dtype=self.precision, device=self.device
+                )
                 self._fill([units[i] for i in block], scores, advance)
                 yield block, scores
 
@@ -283,7 +285,7 @@ class AutoregressiveModel(LanguageModel):
             )
 
         self._in_batches([len(units[0].prefix) + len(row) for _, row, _ in rows], run)
-        return total.float().to(self.device)
+        return total.to(self.device, self.precision)
 
 
 def _n_shared(left: Tokens, text: Tokens) -> int:

@@ -51,6 +51,8 @@ class LanguageModel(ABC):
         on_cpu = model.device.type == "cpu"
         self.token_budget = CPU_TOKENS if on_cpu else GPU_TOKENS
         self.max_rows = CPU_ROWS if on_cpu else GPU_ROWS
+        # Of the scores: half-precision weights still give scores in single precision.
+        self.precision = torch.promote_types(model.dtype, torch.float32)
         self._source = source
 
     def describe(self) -> dict[str, Any]:
@@ -149,8 +151,8 @@ class LanguageModel(ABC):
         return ids.to(self.device), attention.to(self.device)
 
     def _log_probs(self, logits: torch.Tensor) -> torch.Tensor:
-        """Log-probabilities over the whole vocabulary, in float32."""
-        log_probs: torch.Tensor = logits.to(self.device, torch.float32)
+        """Log-probabilities over the whole vocabulary."""
+        log_probs: torch.Tensor = logits.to(self.device, self.precision)
         return log_probs.sub_(log_probs.logsumexp(dim=-1, keepdim=True))
 
     def _in_batches(
