@@ -8,7 +8,7 @@ the candidate's other pieces:
 
 - `within-word`: the earlier ones shown, the later ones masked too (Kauf & Ivanova
   2023, section 3);
-- `original`: all shown (Salazar et al. 2020, equation 2);
+- `original`: all shown (Salazar et al. 2020);
 - `all-masked`: all masked, so each piece is predicted on its own.
 """
 
