@@ -16,6 +16,9 @@ test: $(VENV)/.installed-dev
 
 benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.scoring
+	$(BIN)/python -m benchmarks.causal
+	$(BIN)/python -m benchmarks.parity
+	$(BIN)/python -m benchmarks.kills
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import os
 import platform
@@ -83,42 +84,66 @@ def file_digest(path: Path) -> str:
 class Run:
     """One command with fixed settings, and its folder under `results`."""
 
-    def __init__(self, results: Path, command: str, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, results: Path, command: str, settings: dict[str, Any], name: str | None = None
+    ) -> None:
+        """`name` takes the digest's place for work that may grow: the keys of its cells must
+        then say all that decides their numbers."""
         self.command = command
         self.settings = settings
-        identity = json.dumps([command, settings, hyperprobe.__version__], sort_keys=True)
-        digest = hashlib.sha256(identity.encode()).hexdigest()[:10]
-        self.folder = results / f"{command}-{digest}"
+        self.folder = results / f"{command}-{name or digest_of([command, settings])}"
         self._cells = self.folder / "cells"
-        self._timings: dict[str, float] = {}
-        self._models: dict[str, Any] = {}
+        self._notes: dict[str, dict[str, Any]] = {}
         self._started = datetime.now(UTC)
+        _sweep(self.folder)
 
     def cell(self, key: str, compute: Callable[[], tuple[pd.DataFrame, Any]]) -> pd.DataFrame:
         """The predictions of one unit of work, computed once and then read back.
 
-        `compute` returns them with a description of the model for `run.json`.
+        `compute` returns them with a description of the model for `run.json`. Raises
+        `UserError` before it computes what could not be stored.
         """
-        name = hashlib.sha256(key.encode()).hexdigest()[:16]
-        stored, about = self._cells / f"{name}.parquet", self._cells / f"{name}.json"
-        if stored.exists() and about.exists():
-            try:
-                frame = pd.read_parquet(stored)
-                notes = json.loads(about.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                pass  # damaged after it was written: do it again
-            else:
-                self._models[key], self._timings[key] = notes["model"], notes["seconds"]
-                return frame
+        frame = self.stored(key)
+        if frame is not None:
+            return frame
+        check_writable(self.folder)
         started = time.perf_counter()
         frame, model = compute()
-        self._models[key] = model
-        self._timings[key] = round(time.perf_counter() - started, 3)
-        notes = {"model": model, "seconds": self._timings[key]}
-        # The notes come first: a cell counts only once its predictions are there too.
+        data = io.BytesIO()
+        frame.to_parquet(data, index=False)
+        notes = {
+            "model": model,
+            "seconds": round(time.perf_counter() - started, 3),
+            "peak_memory_mb": peak_memory(),
+            "sha256": hashlib.sha256(data.getbuffer()).hexdigest(),
+        }
+        self._notes[key] = notes
+        stored, about = self._cell_files(key)
+        # The notes come first: a cell counts only once the predictions that they name are there.
         write_text(about, json.dumps(notes))
-        write_frame(stored, frame)
+        write_atomically(stored, lambda partial: _write_bytes(partial, data))
         return frame
+
+    def stored(self, key: str) -> pd.DataFrame | None:
+        """What `cell` has stored under this key, or None when that is still to be computed.
+
+        What was damaged since it was written counts as not stored.
+        """
+        stored, about = self._cell_files(key)
+        try:
+            notes = json.loads(about.read_text(encoding="utf-8"))
+            data = stored.read_bytes()
+            if hashlib.sha256(data).hexdigest() != notes["sha256"]:
+                return None
+            frame = pd.read_parquet(io.BytesIO(data))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        self._notes[key] = notes
+        return frame
+
+    def _cell_files(self, key: str) -> tuple[Path, Path]:
+        name = hashlib.sha256(key.encode()).hexdigest()[:16]
+        return self._cells / f"{name}.parquet", self._cells / f"{name}.json"
 
     def finish(self, tables: dict[str, pd.DataFrame], seed: int | None = None) -> None:
         """Write `tables` (file name -> frame) and `run.json`, which marks the run as whole."""
@@ -137,13 +162,70 @@ class Run:
             "python": platform.python_version(),
             "platform": platform.platform(),
             "packages": {name: _version(name) for name in PACKAGES},
-            "models": self._models,
-            "seconds": self._timings,
+            "models": {key: notes["model"] for key, notes in self._notes.items()},
+            "seconds": {key: notes["seconds"] for key, notes in self._notes.items()},
+            "peak_memory_mb": self._peak_memory(),
             "started": self._started.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "files": {name: file_digest(self.folder / name) for name in files},
         }
         write_text(path, json.dumps(notes, indent=2, ensure_ascii=False) + "\n")
+
+    def _peak_memory(self) -> dict[str, float]:
+        """The most that this process or any that computed a cell has held."""
+        peaks = [peak_memory()]
+        peaks += [notes.get("peak_memory_mb", {}) for notes in self._notes.values()]
+        kinds = sorted({kind for peak in peaks for kind in peak})
+        return {kind: max(peak.get(kind, 0.0) for peak in peaks) for kind in kinds}
+
+
+def digest_of(identity: Any) -> str:
+    """Ten hex digits that stand for `identity` (JSON) under this version of hyperprobe."""
+    text = json.dumps([identity, hyperprobe.__version__], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def peak_memory() -> dict[str, float]:
+    """The most memory that this process has held so far, in MB: `ram`, and `gpu` if it used one."""
+    peaks = {}
+    if sys.platform != "win32":
+        import resource
+
+        unit = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
+        peaks["ram"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        every = range(torch.cuda.device_count())
+        peaks["gpu"] = round(sum(torch.cuda.max_memory_allocated(i) for i in every) / 1e6, 1)
+    return peaks
+
+
+def check_writable(folder: Path) -> None:
+    """Raise `UserError` if `folder` is, or would be made, where we may not write."""
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise UserError(
+            f"cannot write {folder} ({place} is read-only or no folder): choose another place "
+            "with --results"
+        )
+
+
+def _write_bytes(path: Path, data: io.BytesIO) -> None:
+    path.write_bytes(data.getbuffer())
+
+
+def _sweep(folder: Path) -> None:
+    """Delete the unfinished files that killed processes have left."""
+    if os.name != "posix":  # elsewhere there is no harmless way to ask whether a process lives
+        return
+    for path in folder.glob("**/.*.partial"):
+        with suppress(OSError, ValueError):
+            try:
+                os.kill(int(path.name.split(".")[-2]), 0)
+            except ProcessLookupError:
+                path.unlink()
 
 
 def _version(package: str) -> str | None:

@@ -7,9 +7,8 @@ majority class, the control prompt and static vectors.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,8 +17,9 @@ import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic import NAMES
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.metrics.hypernymy import breakdown, compare_models, confusion, summarise
+from hyperprobe.models.autoregressive import Scoring
 from hyperprobe.models.load import (
     EMBEDDED,
     EMBEDDED_VECTORS,
@@ -28,6 +28,7 @@ from hyperprobe.models.load import (
     is_vectors,
     load_model,
 )
+from hyperprobe.models.masked import Pll
 from hyperprobe.predictions import MAJORITY, Article, predict, predict_majority
 from hyperprobe.runs import Run
 
@@ -44,6 +45,23 @@ class ZeroShotResult:
     mcnemar: pd.DataFrame
 
 
+@dataclass(frozen=True)
+class Asking:
+    """How models are loaded and asked; the options of `zero_shot` by their names."""
+
+    article: Article = "gold"
+    shuffled: bool = False
+    dtype: str = "fp32"
+    pll: Pll = "within-word"
+    causal_scoring: Scoring = "full"
+    trust_remote_code: bool = False
+    device: str = "auto"
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides numbers."""
+        return {key: value for key, value in asdict(self).items() if key != "device"}
+
+
 def zero_shot(
     models: Sequence[str] = (EMBEDDED,),
     diagnostics: Sequence[str] = NAMES,
@@ -54,59 +72,38 @@ def zero_shot(
     dtype: str = "fp32",
     trust_remote_code: bool = False,
     seed: int = 0,
+    pll: Pll = "within-word",
+    causal_scoring: Scoring = "full",
 ) -> ZeroShotResult:
     """Ask `models` and the baselines about `diagnostics` (set names or files).
 
     `controls` adds to the baselines: `shuffled`, the contexts with their words in
     random order; `random`, each language model with random weights in its shape.
-    Each (set, model) is stored when it is done, so an interrupted call that is
-    repeated goes on where it stopped. Raises `UserError` on bad input.
+    `pll` and `causal_scoring` say how masked and autoregressive models score a
+    candidate (docs/models.md). Each (set, model) is stored when it is done, so an
+    interrupted call that is repeated goes on where it stopped. Raises `UserError`
+    on bad input.
     """
     frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
-    shuffled = "shuffled" in controls
-    names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
-    if "random" in controls:
-        names += [f"{RANDOM}{name}" for name in models if not is_vectors(name)]
+    names = with_baselines(models, controls)
+    how = Asking(
+        article, "shuffled" in controls, dtype, pll, causal_scoring, trust_remote_code, device
+    )
     settings = {
         "models": {name: identify(name) for name in names},
-        "diagnostics": {name: _frame_digest(frame) for name, frame in frames.items()},
-        "article": article,
-        "shuffled": shuffled,
-        "dtype": dtype,
-        "trust_remote_code": trust_remote_code,
+        "diagnostics": {name: frame_digest(frame) for name, frame in frames.items()},
+        **how.identity(),
     }
     run = Run(results, "zero-shot", settings)
-    loaded: dict[str, Any] = {}
-
-    def model_called(name: str) -> Any:
-        if name not in loaded:
-            loaded[name] = load_model(name, device, dtype, trust_remote_code)
-        return loaded[name]
-
-    def open_words() -> CandidateSet | None:
-        """The vocabulary that static vectors answer from: the first language model's."""
-        for name in names:
-            model = model_called(name)
-            if model.kind != "static":
-                return CandidateSet.of(model.words())
-        return None
-
-    predictions = []
-    for name in names:
-        for diagnostic, frame in frames.items():
-
-            def compute(name: str = name, frame: pd.DataFrame = frame) -> tuple[Any, Any]:
-                model = model_called(name)
-                words = open_words() if model.kind == "static" else None
-                return predict(model, frame, article, words, shuffled), model.describe()
-
-            cell = run.cell(f"{name} on {diagnostic}", compute)
-            predictions.append(cell.assign(diagnostic=diagnostic))
-        if name != names[0]:  # the first one's vocabulary is still asked for
-            loaded.pop(name, None)
+    models_of = Models(names)
+    predictions = [
+        answers(run, models_of, name, how, diagnostic, frame, f"{name} on {diagnostic}")
+        for name in names
+        for diagnostic, frame in frames.items()
+    ]
     for diagnostic, frame in frames.items():
         predictions.append(predict_majority(frame).assign(diagnostic=diagnostic))
-    table = _in_order(pd.concat(predictions, ignore_index=True), list(frames), names)
+    table = in_order(pd.concat(predictions, ignore_index=True), list(frames), names)
     metrics = summarise(table, seed)
     mcnemar = compare_models(table)
     run.finish(
@@ -122,7 +119,62 @@ def zero_shot(
     return ZeroShotResult(run.folder, table, metrics, mcnemar)
 
 
-def _in_order(table: pd.DataFrame, diagnostics: list[str], names: list[str]) -> pd.DataFrame:
+def with_baselines(models: Sequence[str], controls: Sequence[Control]) -> list[str]:
+    """The models' names, with the vectors and controls that are asked beside them."""
+    names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
+    if "random" in controls:
+        names += [f"{RANDOM}{name}" for name in models if not is_vectors(name)]
+    return names
+
+
+class Models:
+    """Loads models when they are asked, and holds one at a time."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        # Static vectors answer open questions from the words of the first language model.
+        self.speaker = next((name for name in names if not is_vectors(name)), None)
+        self._words: CandidateSet | None = None
+        self._loaded: tuple[Any, Any] = (None, None)
+
+    def get(self, name: str, how: Asking) -> Any:
+        key = name, how.dtype, how.pll, how.causal_scoring
+        if self._loaded[0] != key:
+            self._loaded = (None, None)  # free it before the next one comes
+            model = load_model(
+                name, how.device, how.dtype, how.trust_remote_code, how.pll, how.causal_scoring
+            )
+            self._loaded = (key, model)
+            if name == self.speaker and self._words is None:
+                self._words = CandidateSet.of(model.words())
+        return self._loaded[1]
+
+    def words(self, how: Asking) -> CandidateSet | None:
+        """The first language model's words, from which static vectors answer."""
+        if self._words is None and self.speaker is not None:
+            self.get(self.speaker, how)
+        return self._words
+
+
+def answers(
+    run: Run,
+    models: Models,
+    name: str,
+    how: Asking,
+    diagnostic: str,
+    frame: pd.DataFrame,
+    key: str,
+) -> pd.DataFrame:
+    """One model's predictions on one set: a cell of `run`, computed once."""
+
+    def compute() -> tuple[pd.DataFrame, Any]:
+        words = models.words(how) if is_vectors(name) else None
+        model = models.get(name, how)
+        return predict(model, frame, how.article, words, how.shuffled), model.describe()
+
+    return run.cell(key, compute).assign(diagnostic=diagnostic)
+
+
+def in_order(table: pd.DataFrame, diagnostics: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
     """Rows by set, then majority, vectors, control and model, as in the paper's Table 2."""
 
     def place(model: str) -> tuple[int, int, int]:
@@ -136,9 +188,5 @@ def _in_order(table: pd.DataFrame, diagnostics: list[str], names: list[str]) -> 
 
     asked = set(table["model"])
     order = {model: i for i, model in enumerate(sorted(asked, key=place))}
-    keys = table["diagnostic"].map(diagnostics.index) * len(order) + table["model"].map(order)
+    keys = table["diagnostic"].map(list(diagnostics).index) * len(order) + table["model"].map(order)
     return table.iloc[np.argsort(keys.to_numpy(), kind="stable")].reset_index(drop=True)
-
-
-def _frame_digest(frame: pd.DataFrame) -> str:
-    return hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()

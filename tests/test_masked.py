@@ -1,5 +1,6 @@
 """The fast scorer against the naive one: one sentence at a time, full log-softmax."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.errors import UserError
+from hyperprobe.models.language import boundary
 from hyperprobe.models.load import load_model
-from hyperprobe.models.masked import MaskedModel
+from hyperprobe.models.masked import MaskedModel, Pll
 
 SHAPES = ("bert", "roberta", "albert")
 TEXTS = (
@@ -30,19 +32,30 @@ def clozes() -> list[Cloze]:
     return [parse_cloze(text, str(i)) for i, text in enumerate(TEXTS)]
 
 
-def naive_score(folder: Path, cloze: Cloze, word: str) -> float:
-    """Within-word left-to-right pseudo-log-likelihood, written out."""
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+@cache
+def naive_model(folder: Path) -> tuple:
     model = AutoModelForMaskedLM.from_pretrained(folder).eval()
-    word = f" {word}" if cloze.left.endswith(" ") else word
-    pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
+    return AutoTokenizer.from_pretrained(folder), model
+
+
+def naive_score(folder: Path, cloze: Cloze, word: str, pll: str = "within-word") -> float:
+    """Pseudo-log-likelihood, written out: the word's pieces as they stand in the sentence."""
+    tokenizer, model = naive_model(folder)
+    whole = tokenizer(cloze.fill(word), return_offsets_mapping=True)
+    start, end = len(cloze.left.rstrip()), len(cloze.left) + len(word)
+    pieces = [
+        token
+        for token, (a, b) in zip(whole["input_ids"], whole["offset_mapping"], strict=True)
+        if a < end and b > start
+    ]
     total = 0.0
     for i, piece in enumerate(pieces):
         text = cloze.fill(tokenizer.mask_token * len(pieces))
         ids = tokenizer(text, return_tensors="pt")["input_ids"]
         places = (ids[0] == tokenizer.mask_token_id).nonzero()[:, 0].tolist()
-        for j in range(i):
-            ids[0, places[j]] = pieces[j]
+        for j, other in enumerate(pieces):
+            if (pll == "within-word" and j < i) or (pll == "original" and j != i):
+                ids[0, places[j]] = other
         with torch.no_grad():
             log_probs = model(input_ids=ids).logits[0].log_softmax(-1)
         total += log_probs[places[i], piece].item()
@@ -66,6 +79,38 @@ def test_scores_equal_the_naive_ones(folder: Path, model: MaskedModel):
     assert np.abs(model.score(clozes(), CANDIDATES) - naive).max() < 1e-5
     # The candidates are not all alike, or the comparison would show nothing.
     assert np.ptp(naive, axis=1).min() > 0.5
+
+
+@pytest.mark.parametrize("pll", ["original", "all-masked"])
+def test_the_other_pseudo_log_likelihoods(folder: Path, pll: Pll):
+    naive = [
+        [naive_score(folder, cloze, word, pll) for word in CANDIDATES.words]
+        for cloze in clozes()[1:5]
+    ]
+    model = load_model(str(folder), pll=pll)
+    scores = model.score(clozes()[1:5], CANDIDATES)
+    assert np.abs(scores - naive).max() < 1e-5
+    assert model.describe()["pll"] == pll
+    # They differ from the default in words of several pieces, and only there.
+    several = np.array([len(model.pieces(word)) > 1 for word in CANDIDATES.words])
+    off = np.abs(scores - load_model(str(folder)).score(clozes()[1:5], CANDIDATES))
+    assert off[:, several].max() > 1e-3 and off[0, ~several].max() < 1e-5
+
+
+def test_a_text_with_all_pieces_masked_is_run_once(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    model = load_model(str(folder), pll="all-masked")
+    passes: list[int] = []
+    original = model._slot_log_probs
+    monkeypatch.setattr(
+        model, "_slot_log_probs", lambda rows: (passes.append(len(rows)), original(rows))[1]
+    )
+    model.score([clozes()[0]], CandidateSet(("zebras",)))
+    assert len(model.pieces("zebras")) > 1 and passes == [1]
+
+
+def test_an_unknown_pseudo_log_likelihood(folder: Path):
+    with pytest.raises(UserError, match="unknown pll halfway: choose from within-word, original"):
+        load_model(str(folder), pll="halfway")  # type: ignore[arg-type]
 
 
 def test_several_piece_candidates_are_really_asked(model: MaskedModel):
@@ -101,7 +146,7 @@ def test_ranks_are_those_of_the_scores(model: MaskedModel, monkeypatch: pytest.M
 def test_the_open_vocabulary_is_the_models_whole_vocabulary(folder: Path, model: MaskedModel):
     ranking, top = model.rank_open(clozes(), ["bird"] * len(TEXTS), 5)
     for i, cloze in enumerate(clozes()):
-        piece = model.pieces("bird", cloze.left.endswith(" "))
+        piece = model.pieces("bird", boundary(cloze))
         if len(piece) > 1:
             assert ranking.gold_rank[i] == 0
             continue
@@ -126,13 +171,14 @@ def test_equal_texts_are_run_once(model: MaskedModel, monkeypatch: pytest.Monkey
 
 
 def test_the_head_sees_the_slots_alone(model: MaskedModel):
-    widths: list[int] = []
+    seen: list[int] = []
     handle = model.model.get_output_embeddings().register_forward_hook(
-        lambda module, args, output: widths.append(output.shape[-2])
+        lambda module, args, output: seen.append(output[..., 0].numel())
     )
-    model.score(clozes(), CandidateSet(("bird",)))
+    # Two distinct texts: one slot for each.
+    model.score(clozes()[:3], CandidateSet(("bird",)))
     handle.remove()
-    assert widths and set(widths) == {1}
+    assert sum(seen) == 2 * len(model.pieces("bird"))
 
 
 def test_running_out_of_memory_halves_the_batch(

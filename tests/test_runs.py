@@ -1,4 +1,6 @@
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -39,13 +41,37 @@ def test_a_finished_cell_is_read_and_not_computed_again(tmp_path: Path):
     assert set(notes["files"]) == {"metrics.csv"}
 
 
-@pytest.mark.parametrize("damage", [b"", b"PAR1 cut short"])
-def test_a_damaged_cell_is_computed_again(tmp_path: Path, damage: bytes):
+@pytest.mark.parametrize("kind", ["parquet", "json"])
+@pytest.mark.parametrize("damage", ["empty", "cut", "turned"])
+def test_a_damaged_cell_is_computed_again(tmp_path: Path, kind: str, damage: str):
     run = start(tmp_path)
     run.cell("x", lambda: (FRAME, {}))
-    (stored,) = run.folder.glob("cells/*.parquet")
-    stored.write_bytes(damage)
+    (stored,) = run.folder.glob(f"cells/*.{kind}")
+    data = stored.read_bytes()
+    at = data.rindex(b"sha256") + 12 if kind == "json" else len(data) // 2
+    turned = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+    stored.write_bytes({"empty": b"", "cut": data[:at], "turned": turned}[damage])
     assert start(tmp_path).cell("x", lambda: (FRAME + 1, {})).equals(FRAME + 1)
+    assert start(tmp_path).stored("x") is not None
+
+
+def test_what_a_killed_writer_left_is_swept(tmp_path: Path):
+    folder = start(tmp_path).folder / "cells"
+    folder.mkdir(parents=True)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for process in (dead.pid, os.getpid()):  # another one that lives may still be writing
+        (folder / f".x.parquet.{process}.partial").write_text("half")
+    start(tmp_path)
+    assert [path.name for path in folder.iterdir()] == [f".x.parquet.{os.getpid()}.partial"]
+
+
+def test_the_most_memory_is_noted(tmp_path: Path):
+    run = start(tmp_path)
+    run.cell("x", lambda: (FRAME, {}))
+    run.finish({"metrics.csv": FRAME})
+    notes = json.loads((run.folder / "run.json").read_text())
+    assert notes["peak_memory_mb"]["ram"] > 10
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_litter(tmp_path: Path):

@@ -23,10 +23,31 @@ class Dtype(StrEnum):
     bf16 = "bf16"
 
 
+class Pll(StrEnum):
+    within_word = "within-word"
+    original = "original"
+    all_masked = "all-masked"
+
+
+class CausalScoring(StrEnum):
+    full = "full"
+    continuation = "continuation"
+
+
 Results = Annotated[Path, typer.Option("--results", help="Where run folders go.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON, and nothing else.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")]
+Device = Annotated[
+    str, typer.Option(help="auto, cpu, cuda, cuda:1, mps; spread: over all GPUs, then the CPU.")
+]
 Precision = Annotated[Dtype, typer.Option(help="Precision of the weights.")]
+PseudoLogLikelihood = Annotated[
+    Pll,
+    typer.Option(help="Masked models: which other pieces of a candidate are masked."),
+]
+Scoring = Annotated[
+    CausalScoring,
+    typer.Option(help="Causal and seq2seq models: with what follows the slot, or without."),
+]
 Remote = Annotated[
     bool, typer.Option("--trust-remote-code", help="Let a model run code of its own.")
 ]

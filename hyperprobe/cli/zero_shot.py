@@ -9,14 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from hyperprobe.cli.common import (
+    CausalScoring,
     Device,
     Diagnostics,
     Dtype,
     Json,
     Models,
+    Pll,
     Precision,
+    PseudoLogLikelihood,
     Remote,
     Results,
+    Scoring,
     app,
     say,
 )
@@ -53,6 +57,8 @@ def zero_shot_command(
     results: Results = Path("results"),
     device: Device = "auto",
     dtype: Precision = Dtype.fp32,
+    pll: PseudoLogLikelihood = Pll.within_word,
+    causal_scoring: Scoring = CausalScoring.full,
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
@@ -73,6 +79,8 @@ def zero_shot_command(
         "article": article.value,
         "control": [one.value for one in control or ()],
         "dtype": dtype.value,
+        "pll": pll.value,
+        "causal_scoring": causal_scoring.value,
         "seed": seed,
     }
     result = zero_shot(
@@ -85,6 +93,8 @@ def zero_shot_command(
         dtype=dtype.value,
         trust_remote_code=trust_remote_code,
         seed=seed,
+        pll=pll.value,
+        causal_scoring=causal_scoring.value,
     )
     if as_json:
         rows = terminal.json_rows(result.metrics)

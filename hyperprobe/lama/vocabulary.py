@@ -57,9 +57,8 @@ def make_vocabulary(
 def single_tokens(model: Any, words: Sequence[str]) -> list[bool]:
     """Whether the model has each word, in its very spelling, as one token after a space."""
     tokenizer = model.tokenizer
-    encoded = tokenizer([f" {word}" for word in words], add_special_tokens=False)["input_ids"]
     unknown = tokenizer.unk_token_id
     return [
         len(ids) == 1 and ids[0] != unknown and tokenizer.decode(ids).strip() == word
-        for word, ids in zip(words, encoded, strict=True)
+        for word, ids in zip(words, model.split(words), strict=True)
     ]

@@ -34,7 +34,7 @@ class ClozeModel(Protocol):
     """A scorer of clozes. Scores of one cloze compare; higher is better."""
 
     name: str
-    kind: str  # "masked" or "static"
+    kind: str  # "masked", "causal", "seq2seq" or "static"
 
     def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Scores:
         """Scores [n_clozes, n_candidates]: natural log-probabilities over the whole

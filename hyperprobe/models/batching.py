@@ -5,18 +5,19 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 import torch
 
 from hyperprobe.errors import UserError
 
-T = TypeVar("T")
+
+class NoMemoryError(UserError):
+    """Not even one row fits."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a failed forward pass would fit if it were smaller."""
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+    return isinstance(error, MemoryError | torch.OutOfMemoryError | NoMemoryError) or (
         isinstance(error, RuntimeError)
         and any(words in str(error).lower() for words in ("out of memory", "can't allocate"))
     )
@@ -28,13 +29,13 @@ def run_in_batches(
     token_budget: int,
     max_rows: int,
     advance: Callable[[int], None] = lambda n: None,
-) -> None:
+) -> int:
     """Call `run` on lists of places in `lengths` until each was run once.
 
     Longest first, so that a batch that does not fit fails at once and not near
     the end. A batch holds at most `token_budget` padded tokens and `max_rows`
     rows, and at least one row; on running out of memory the budget is halved and
-    the batch retried.
+    the batch retried. Comes back with the budget that was left.
     """
     order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
     start = 0
@@ -43,20 +44,22 @@ def run_in_batches(
         batch = order[start : start + rows]
         try:
             run(batch)
-        except (RuntimeError, MemoryError) as error:
+        except (RuntimeError, MemoryError, NoMemoryError) as error:
             if not is_out_of_memory(error):
                 raise
             if len(batch) == 1:
-                raise UserError(
+                raise NoMemoryError(
                     f"out of memory on one text of {lengths[batch[0]]} tokens: "
                     "use --dtype bf16, a smaller model or a bigger machine"
                 ) from error
-            token_budget = max(1, token_budget // 2)
+            # From what the batch really held: a budget above that would not shrink it.
+            token_budget = max(1, min(token_budget, len(batch) * lengths[batch[0]]) // 2)
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
             continue
         advance(len(batch))
         start += len(batch)
+    return token_budget
 
 
 def return_freed_memory() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -20,16 +21,20 @@ HEADERS = {
 }
 
 
-def print_metrics(metrics: pd.DataFrame) -> None:
-    """One table per diagnostic set, laid out as the paper's Table 2."""
+def print_metrics(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> None:
+    """One table per diagnostic set, laid out as the paper's Table 2.
+
+    Of the columns `settings`, those that vary stand behind the model's name.
+    """
     for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
         n_items = rows["n_items"].iloc[0]
+        varying = [key for key in settings if rows[key].dropna().nunique() > 1]
         print_table(
             f"{diagnostic} ({n_items} items): percent right ± half the 95 % interval",
             ["model", *HEADERS.values()],
             [
                 [
-                    str(row["model"]),
+                    " ".join([str(row["model"]), *(row[k] for k in varying if pd.notna(row[k]))]),
                     *(percent(row[m], row[f"{m}_low"], row[f"{m}_high"]) for m in HEADERS),
                 ]
                 for row in rows.to_dict("records")

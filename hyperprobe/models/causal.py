@@ -1,0 +1,67 @@
+"""Causal language models (GPT-2, Llama, Qwen, Pythia ...): the slot continues the text before it.
+
+`full` scores log P(candidate and text after it | text before), `continuation`
+log P(candidate | text before). A space before the slot belongs to the candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from hyperprobe.cloze import CandidateSet, Cloze
+from hyperprobe.models.autoregressive import (
+    AutoregressiveModel,
+    Start,
+    Tokens,
+    Unit,
+    rows_of_cache,
+)
+from hyperprobe.models.language import head_sees
+
+
+class CausalModel(AutoregressiveModel):
+    """A Hugging Face causal LM as a `ClozeModel`."""
+
+    kind = "causal"
+
+    @cached_property
+    def _opening(self) -> Tokens:
+        """The tokens that the tokenizer itself puts before every text (Llama's BOS)."""
+        (bare,), (whole,) = self._ids(["a"]), self._whole_ids(["a"])
+        return whole[: whole.index(bare[0])]
+
+    def _starts(self, clozes: Sequence[Cloze]) -> list[Start]:
+        lefts = self._ids([cloze.left.rstrip(" ") for cloze in clozes])
+        return [Start(self._opening, left) for left in lefts]
+
+    def _units(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> list[Unit]:
+        if self.scoring == "full":
+            return self._text_units(clozes, candidates)
+        return self._word_units(clozes, candidates)
+
+    def _read(self, units: Sequence[Unit]) -> tuple[torch.Tensor, Any]:
+        ids = torch.tensor([unit.prefix for unit in units], device=self.device)
+        last = [ids.shape[1] - 1] * len(units)
+        with head_sees(self.model.get_decoder(), range(len(units)), last):
+            output = self.model(input_ids=ids, use_cache=True)
+        return self._log_probs(output.logits[0]), getattr(output, "past_key_values", None)
+
+    def _continue(
+        self, units: Sequence[Unit], state: Any, chosen: list[int], rows: Sequence[Tokens]
+    ) -> torch.Tensor:
+        past = None if state is None else rows_of_cache(state, chosen)
+        if past is None:  # a model without keys and values reads the prefix again
+            skipped = len(units[0].prefix)
+            rows = [units[i].prefix + row for i, row in zip(chosen, rows, strict=True)]
+        else:
+            skipped = 0
+        ids, _ = self._padded(rows)  # on the right, where a causal model does not look
+        of_rows = [i for i, row in enumerate(rows) for _ in row[skipped:]]
+        places = [place for row in rows for place in range(skipped, len(row))]
+        with head_sees(self.model.get_decoder(), of_rows, places):
+            logits = self.model(input_ids=ids, past_key_values=past, use_cache=True).logits[0]
+        return self._log_probs(logits)

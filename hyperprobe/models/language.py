@@ -1,0 +1,282 @@
+"""What the families of language models share: spelling, questions, batches, checks.
+
+A family says how a block of clozes is scored (`_closed`, `_ranked`, `_open`); the
+answers to users' questions are made from those blocks here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from hyperprobe.cloze import CandidateSet, Cloze
+from hyperprobe.errors import UserError
+from hyperprobe.models.base import Ranking, Scores
+from hyperprobe.models.batching import run_in_batches
+
+# Scores held at once, in numbers: 8 MB of float32, or what one batch gives.
+BLOCK_NUMBERS = 2_000_000
+CPU_TOKENS, GPU_TOKENS = 2048, 65_536
+# Rows of a batch: each costs a row of scores over the whole vocabulary.
+CPU_ROWS, GPU_ROWS = 64, 4096
+
+Boundary = Literal["start", "space", "inside"]
+Blocks = Iterator[tuple[list[int], torch.Tensor]]
+# What stands before the slot decides how tokenizers spell the word in it.
+ANCHORS: dict[Boundary, str] = {"start": "", "space": "a ", "inside": "("}
+
+
+def boundary(cloze: Cloze) -> Boundary:
+    """What the slot follows: nothing, a space, or any other character."""
+    if not cloze.left:
+        return "start"
+    return "space" if cloze.left.endswith(" ") else "inside"
+
+
+class LanguageModel(ABC):
+    """A Hugging Face language model as a `ClozeModel`."""
+
+    kind: str
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> None:
+        self.name = name
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+        self.device = model.device
+        on_cpu = model.device.type == "cpu"
+        self.token_budget = CPU_TOKENS if on_cpu else GPU_TOKENS
+        self.max_rows = CPU_ROWS if on_cpu else GPU_ROWS
+        # Of the scores: half-precision weights still give scores in single precision.
+        self.precision = torch.promote_types(model.dtype, torch.float32)
+        self._source = source
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            **self._source,
+            "architecture": type(self.model).__name__,
+            "n_parameters": sum(p.numel() for p in self.model.parameters()),
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "device": str(self.device),
+        }
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest input, special tokens included."""
+        limits = [self.tokenizer.model_max_length]
+        table = getattr(
+            getattr(self.model.base_model, "embeddings", None), "position_embeddings", None
+        )
+        if isinstance(table, torch.nn.Embedding):
+            # RoBERTa and its kin count places from after the padding token's id.
+            skipped = 0 if table.padding_idx is None else table.padding_idx + 1
+            limits.append(table.num_embeddings - skipped)
+        elif limit := getattr(self.model.config, "max_position_embeddings", None):
+            limits.append(limit)
+        return int(min(limits))
+
+    # -- words and pieces -------------------------------------------------------------
+
+    def _ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The token ids of each text, without special tokens."""
+        encoded = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+        return [tuple(ids) for ids in encoded]
+
+    def _whole_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The token ids of each text, with the tokenizer's own special tokens."""
+        return [tuple(ids) for ids in self.tokenizer(list(texts))["input_ids"]]
+
+    def split(self, words: Sequence[str], at: Boundary = "space") -> list[tuple[int, ...]]:
+        """The token ids of each word in a slot that follows nothing, a space, or a bracket.
+
+        Each is read off behind an anchor, since tokenizers treat the start of a
+        text in ways of their own: byte-level BPE spells " bird" and "bird"
+        differently, SentencePiece puts a space before the first word.
+        """
+        anchor = ANCHORS[at]
+        if not anchor:
+            return self._ids(words)
+        (head,) = self._ids([anchor.rstrip()])
+        behind = self._ids([anchor + word for word in words])
+        # (where anchor and word share a piece, the word by itself)
+        return [
+            ids[len(head) :] if ids[: len(head)] == head else self._ids([word])[0]
+            for word, ids in zip(words, behind, strict=True)
+        ]
+
+    def spell(self, words: Sequence[str], at: Boundary = "space") -> list[tuple[int, ...]]:
+        """`split`, of words that all can be. Raises `UserError` for one of unknown letters."""
+        spelled = self.split(words, at)
+        for word, pieces in zip(words, spelled, strict=True):
+            if not pieces or self.tokenizer.unk_token_id in pieces:
+                raise UserError(f"{self.name} cannot spell {word!r}: take it out of the candidates")
+        return spelled
+
+    def pieces(self, word: str, at: Boundary = "space") -> tuple[int, ...]:
+        """The token ids of one word; see `spell`."""
+        return self.spell([word], at)[0]
+
+    def words(self) -> list[str]:
+        """The whole words of the vocabulary, without markers and word-internal pieces."""
+        special = set(self.tokenizer.all_special_ids)
+        tokens = self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))
+        starts = [token[:1] in "Ġ▁" for token in tokens if token]
+        marked = sum(starts) > len(tokens) / 10  # byte-level BPE or SentencePiece
+        words = (
+            # (byte-level tokens write other letters than a-z as bytes: let it decode them)
+            self.tokenizer.convert_tokens_to_string([token]).strip() if marked else token
+            for i, token in enumerate(tokens)
+            if token
+            and i not in special
+            and (token[:1] in ("Ġ", "▁") if marked else token[:2] != "##")
+        )
+        return list(dict.fromkeys(word for word in words if word.isalnum()))
+
+    # -- forward passes ---------------------------------------------------------------
+
+    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids and attention mask [n_rows, longest], filled up on the right."""
+        length = max(len(row) for row in rows)
+        ids = torch.full((len(rows), length), self.tokenizer.pad_token_id or 0)
+        attention = torch.zeros((len(rows), length), dtype=torch.long)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = torch.tensor(row)
+            attention[i, : len(row)] = 1
+        return ids.to(self.device), attention.to(self.device)
+
+    def _log_probs(self, logits: torch.Tensor) -> torch.Tensor:
+        """Log-probabilities over the whole vocabulary."""
+        log_probs: torch.Tensor = logits.to(self.device, self.precision)
+        return log_probs.sub_(log_probs.logsumexp(dim=-1, keepdim=True))
+
+    def _in_batches(
+        self,
+        lengths: Sequence[int],
+        run: Callable[[list[int]], None],
+        advance: Callable[[int], None] = lambda n: None,
+    ) -> None:
+        """`run_in_batches` under this model's budget, which stays small once it had to shrink."""
+        self.token_budget = run_in_batches(lengths, run, self.token_budget, self.max_rows, advance)
+
+    # -- questions --------------------------------------------------------------------
+
+    @abstractmethod
+    def _closed(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
+        """(places in `clozes`, scores [n_places, n_candidates]), block after block."""
+
+    def _ranked(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
+        """`_closed` for very many candidates."""
+        return self._closed(clozes, candidates)
+
+    @abstractmethod
+    def _open(self, clozes: Sequence[Cloze]) -> Blocks:
+        """Scores over the vocabulary [n_places, n_tokens], block after block."""
+
+    def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Scores:
+        """Natural log-probabilities [n_clozes, n_candidates] over the whole vocabulary."""
+        result = np.empty((len(clozes), len(candidates)), dtype=np.float32)
+        for places, scores in self._checked(clozes, self._closed(clozes, candidates)):
+            result[places] = scores.cpu().numpy()
+        return result
+
+    def rank(
+        self,
+        clozes: Sequence[Cloze],
+        candidates: CandidateSet,
+        gold: Sequence[int | None],
+        k: int,
+    ) -> Ranking:
+        """The rank of each gold candidate and the k best, without keeping all scores."""
+        blocks = self._checked(clozes, self._ranked(clozes, candidates))
+        return ranking_of(blocks, gold, min(k, len(candidates)))
+
+    def rank_open(
+        self, clozes: Sequence[Cloze], gold: Sequence[str], k: int
+    ) -> tuple[Ranking, list[list[str]]]:
+        """`rank` over the model's whole vocabulary, and the k best tokens as text.
+
+        A gold word that is several pieces in this vocabulary cannot be found: rank 0.
+        """
+        spelled = {
+            pair: self.pieces(*pair)
+            for pair in {(word, boundary(c)) for c, word in zip(clozes, gold, strict=True)}
+        }
+        pieces = [spelled[word, boundary(c)] for c, word in zip(clozes, gold, strict=True)]
+        places = [ids[0] if len(ids) == 1 else None for ids in pieces]
+        ranking = ranking_of(self._checked(clozes, self._open(clozes)), places, k)
+        return ranking, [
+            [self.tokenizer.decode([token]).strip() for token in row] for row in ranking.top
+        ]
+
+    def _vocabulary(self) -> torch.Tensor:
+        """Every token id that the tokenizer knows and the model can say."""
+        said = self.model.get_output_embeddings().weight.shape[0]
+        return torch.arange(min(len(self.tokenizer), said), device=self.device)
+
+    def _checked(self, clozes: Sequence[Cloze], blocks: Blocks) -> Blocks:
+        for places, scores in blocks:
+            broken = scores.isnan().any(dim=1).nonzero()
+            if len(broken):
+                raise UserError(
+                    f"{self.name} answers {clozes[places[int(broken[0, 0])]].id} with NaN: its "
+                    "weights are damaged, or overflow in this precision (try --dtype fp32)"
+                )
+            yield places, scores
+
+
+@contextmanager
+def head_sees(module: Any, rows: Iterable[int], places: Iterable[int]) -> Iterator[None]:
+    """While active, `module` hands on only the hidden states at (row, place), as [1, n, width].
+
+    The head of every architecture follows its stack of layers, so whatever it does
+    to logits (transform, scale, cap) is kept.
+    """
+    index = torch.tensor(list(rows)), torch.tensor(list(places))
+    called = False
+
+    def keep(module: Any, args: Any, output: Any) -> Any:
+        nonlocal called
+        called = True
+        hidden = output.last_hidden_state
+        row, place = (side.to(hidden.device) for side in index)
+        output["last_hidden_state"] = hidden[row, place].unsqueeze(0)
+        return output
+
+    handle = module.register_forward_hook(keep)
+    try:
+        yield
+    finally:
+        handle.remove()
+    if not called:
+        raise UserError(
+            f"{type(module).__name__} is built in a way that hyperprobe cannot score: "
+            "name a model of another architecture"
+        )
+
+
+def ranking_of(blocks: Blocks, gold: Sequence[int | None], k: int) -> Ranking:
+    """The `Ranking` over blocks of scores that are dropped as soon as they are read."""
+    n = len(gold)
+    result = Ranking(
+        np.full(n, np.nan, dtype=np.float32),
+        np.zeros(n, dtype=np.int64),
+        np.zeros((n, k), dtype=np.int64),
+        np.zeros((n, k), dtype=np.float32),
+    )
+    for places, scores in blocks:
+        known = np.array([gold[i] is not None for i in places])
+        index = torch.tensor([gold[i] or 0 for i in places], device=scores.device)
+        gold_score = scores.gather(1, index[:, None])
+        rank = 1 + (scores > gold_score).sum(dim=1)
+        top_score, top = scores.topk(k, dim=1)
+        result.gold_score[places] = np.where(known, gold_score[:, 0].cpu().numpy(), np.nan)
+        result.gold_rank[places] = np.where(known, rank.cpu().numpy(), 0)
+        result.top[places] = top.cpu().numpy()
+        result.top_score[places] = top_score.cpu().numpy()
+    return result

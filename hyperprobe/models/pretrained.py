@@ -1,0 +1,265 @@
+"""Language models in the formats of Hugging Face: which family, loaded safely, or why not."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hyperprobe.errors import UserError
+from hyperprobe.models.autoregressive import SCORINGS, Scoring
+from hyperprobe.models.causal import CausalModel
+from hyperprobe.models.language import LanguageModel
+from hyperprobe.models.masked import PLLS, MaskedModel, Pll
+from hyperprobe.models.seq2seq import SENTINELS, Seq2SeqModel, has_sentinels
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+RANDOM_SEED = 0
+SPREAD = "spread"
+# The class that reads each family's weights.
+CLASSES = {
+    "masked": "AutoModelForMaskedLM",
+    "causal": "AutoModelForCausalLM",
+    "seq2seq": "AutoModelForSeq2SeqLM",
+}
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How a language model is to be loaded and asked."""
+
+    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps; spread: over all GPUs, then the CPU
+    dtype: str = "fp32"
+    trust_remote_code: bool = False
+    pll: Pll = "within-word"
+    causal_scoring: Scoring = "full"
+
+    def __post_init__(self) -> None:
+        for what, value, choices in (
+            ("dtype", self.dtype, tuple(DTYPES)),
+            ("pll", self.pll, PLLS),
+            ("causal scoring", self.causal_scoring, SCORINGS),
+        ):
+            if value not in choices:
+                raise UserError(f"unknown {what} {value}: choose from {', '.join(choices)}")
+
+
+def load_language_model(
+    name: str, folder: str, how: Loading, random: bool, about: dict[str, Any]
+) -> LanguageModel:
+    """The model in `folder` (or of that hub name), called `name`; with random weights of a
+    fixed seed if asked. `about` goes into its description. Raises `UserError`."""
+    import transformers
+
+    config = read_config(name, folder, how.trust_remote_code)
+    family = family_of(name, config)
+    _check_shards(name, Path(folder))
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trust = {"trust_remote_code": how.trust_remote_code}
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **trust)
+            _check_slot(name, family, tokenizer)
+            auto = getattr(transformers, CLASSES[family])
+            if random:
+                with torch.random.fork_rng():
+                    torch.manual_seed(RANDOM_SEED)
+                    model = auto.from_config(config, dtype=DTYPES[how.dtype], **trust)
+                missing = []
+            else:
+                model, report = auto.from_pretrained(
+                    folder,
+                    dtype=DTYPES[how.dtype],
+                    use_safetensors=True,
+                    output_loading_info=True,
+                    **_placement(folder, how),
+                    **trust,
+                )
+                missing = sorted(report["missing_keys"])
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(_explain(name, error)) from error
+    if missing:
+        raise UserError(_explain_missing(name, config, missing))
+    if not getattr(model, "hf_device_map", None):
+        model = _to_device(model, how.device)
+    source = {**about, "revision": getattr(config, "_commit_hash", None)}
+    if family == "masked":
+        return MaskedModel(name, model, tokenizer, source, how.pll)
+    if family == "causal":
+        return CausalModel(name, model, tokenizer, source, how.causal_scoring)
+    return Seq2SeqModel(name, model, tokenizer, source, how.causal_scoring)
+
+
+def read_config(name: str, folder: str, trust_remote_code: bool) -> Any:
+    """The model's config. Raises `UserError`."""
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    try:
+        return transformers.AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    except Exception as error:
+        raise UserError(_explain(name, error)) from error
+
+
+def family_of(name: str, config: Any) -> str:
+    """`masked`, `causal` or `seq2seq`, from a model's config alone."""
+    from transformers.models.auto import modeling_auto as auto
+
+    known = {
+        "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    }
+    own_code = getattr(config, "auto_map", None) or {}
+    kinds = [
+        kind for kind in known if config.model_type in known[kind] or CLASSES[kind] in own_code
+    ]
+    classes = config.architectures or []
+    if config.is_encoder_decoder and "seq2seq" in kinds:
+        return "seq2seq"
+    if "causal" in kinds and any(c.endswith(("ForCausalLM", "LMHeadModel")) for c in classes):
+        return "causal"
+    for kind in ("masked", "causal"):
+        if kind in kinds:
+            return kind
+    raise UserError(f"{name} is a {config.model_type}, no language model that can fill a slot: "
+                    "name a masked, causal or sequence-to-sequence one")  # fmt: skip
+
+
+def _check_slot(name: str, family: str, tokenizer: Any) -> None:
+    """Masked and sequence-to-sequence models need a token that stands for the slot."""
+    if family == "causal":
+        return
+    if family == "seq2seq" and has_sentinels(tokenizer):
+        marks = list(SENTINELS)
+    elif tokenizer.mask_token is not None:
+        marks = [tokenizer.mask_token]
+    else:
+        wanted = "mask token" if family == "masked" else "mask token nor sentinels (<extra_id_0>)"
+        raise UserError(
+            f"{name} has no {wanted} to mark a slot with: name another model, or repair its "
+            "tokenizer files"
+        )
+    for mark in marks:
+        ids = tokenizer(mark, add_special_tokens=False)["input_ids"]
+        if list(ids) != [tokenizer.convert_tokens_to_ids(mark)]:
+            raise UserError(
+                f"the tokenizer of {name} splits its own mask token {mark}: "
+                "repair its tokenizer files"
+            )
+
+
+def _check_shards(name: str, folder: Path) -> None:
+    """Weights in several files need every one of them."""
+    index = folder / "model.safetensors.index.json"
+    if not index.is_file():
+        return
+    try:
+        files = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    except (ValueError, KeyError, AttributeError) as error:
+        raise UserError(f"{index} is damaged ({error}): fetch the model again") from error
+    missing = [file for file in files if not (folder / file).is_file()]
+    if missing:
+        raise UserError(
+            f"{name} lacks {missing[0]}, {len(missing)} of its {len(files)} weight files: "
+            "fetch the model again"
+        )
+
+
+# -- devices -------------------------------------------------------------------------------
+
+
+def best_device() -> str:
+    """The first GPU, Apple's, or the CPU."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _placement(folder: str, how: Loading) -> dict[str, Any]:
+    """`device_map` for a model that is to be, or has to be, spread over several devices."""
+    if how.device == "auto" and torch.cuda.is_available():
+        free, _ = torch.cuda.mem_get_info()
+        spread = _bytes_of_weights(Path(folder), how.dtype) > 0.9 * free
+    else:
+        spread = how.device == SPREAD
+    if not spread:
+        return {}
+    try:
+        import accelerate  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            "a model on several devices needs the package accelerate: pip install accelerate"
+        ) from error
+    return {"device_map": "auto"}
+
+
+def _bytes_of_weights(folder: Path, dtype: str) -> int:
+    """The weights' size in this precision; 0 where they are not on disk yet."""
+    from safetensors import safe_open
+
+    n_numbers = 0
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, "pt") as file:
+            for key in file.keys():  # noqa: SIM118
+                size = 1
+                for n in file.get_slice(key).get_shape():
+                    size *= n
+                n_numbers += size
+    return n_numbers * DTYPES[dtype].itemsize
+
+
+def _to_device(model: Any, device: str) -> Any:
+    device = best_device() if device in ("auto", SPREAD) else device
+    try:
+        return model.to(device)
+    except torch.OutOfMemoryError as error:
+        raise UserError(
+            f"the model does not fit on {device}: use --dtype bf16 or --device spread"
+        ) from error
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0][:120]
+        raise UserError(f"cannot use device {device} ({reason}): choose cpu or auto") from error
+
+
+# -- what went wrong -------------------------------------------------------------------------
+
+
+def _explain_missing(name: str, config: Any, missing: list[str]) -> str:
+    classes = config.architectures or []
+    if any(c.endswith("ForPreTraining") and "Electra" in c for c in classes):
+        return f"{name} is ELECTRA's discriminator, which fills no slots: name the generator"
+    if classes and all(c.endswith("Model") and not c.endswith("LMHeadModel") for c in classes):
+        return (
+            f"{name} is an encoder without a language-model head ({classes[0]}), which fills no "
+            "slots: use it with hyperprobe classify, or name a model with its head"
+        )
+    return (
+        f"{name} has no weights for {missing[0]}"
+        f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}: "
+        "it is no masked language model, or its files are incomplete"
+    )
+
+
+def _explain(name: str, error: Exception) -> str:
+    """One line for what went wrong inside transformers."""
+    text = " ".join(str(error).split())
+    if Path(name).is_dir():
+        if not (Path(name) / "config.json").is_file():
+            return f"{name} holds no config.json: name the folder that save_pretrained wrote"
+        return (
+            f"cannot load the model in {name} ({text[:150]}): its files are incomplete or foreign"
+        )
+    if "trust_remote_code" in text:
+        return f"{name} runs code of its own: pass --trust-remote-code if you trust its authors"
+    return (
+        f"no model {name}: it is neither a folder nor a file here, nor in the local Hugging Face "
+        "cache, nor could it be fetched from the hub: check the name and the network"
+    )
