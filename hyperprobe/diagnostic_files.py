@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -42,6 +43,11 @@ def load_diagnostic(name: str) -> pd.DataFrame:
     except pd.errors.EmptyDataError as error:
         raise UserError(f"{path} is empty: write a header line and one row per item") from error
     return _complete(frame, path)
+
+
+def frame_digest(frame: pd.DataFrame) -> str:
+    """The SHA-256 of a set's content, in hex."""
+    return hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
 
 
 def _read_tsv(file: Any) -> pd.DataFrame:

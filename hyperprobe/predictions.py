@@ -120,6 +120,11 @@ def make_clozes(rows: pd.DataFrame, probe: Probe, article: Article) -> list[Cloz
     return [replace(cloze, left=_ARTICLE_AT_SLOT.sub(new, cloze.left)) for cloze in clozes]
 
 
+def predict_probe(model: Any, frame: pd.DataFrame, probe: Probe, article: Article) -> pd.DataFrame:
+    """Predictions over the categories for one probe, where the frame has its prompt."""
+    return _closed(model, frame, frame[frame[probe.prompt] != ""], probe, article)
+
+
 def _closed(
     model: Any, frame: pd.DataFrame, rows: pd.DataFrame, probe: Probe, article: Article
 ) -> pd.DataFrame:

@@ -7,7 +7,6 @@ majority class, the control prompt and static vectors.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic import NAMES
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.metrics.hypernymy import breakdown, compare_models, confusion, summarise
 from hyperprobe.models.load import (
     EMBEDDED,
@@ -69,7 +68,7 @@ def zero_shot(
         names += [f"{RANDOM}{name}" for name in models if not is_vectors(name)]
     settings = {
         "models": {name: identify(name) for name in names},
-        "diagnostics": {name: _frame_digest(frame) for name, frame in frames.items()},
+        "diagnostics": {name: frame_digest(frame) for name, frame in frames.items()},
         "article": article,
         "shuffled": shuffled,
         "dtype": dtype,
@@ -138,7 +137,3 @@ def _in_order(table: pd.DataFrame, diagnostics: list[str], names: list[str]) -> 
     order = {model: i for i, model in enumerate(sorted(asked, key=place))}
     keys = table["diagnostic"].map(diagnostics.index) * len(order) + table["model"].map(order)
     return table.iloc[np.argsort(keys.to_numpy(), kind="stable")].reset_index(drop=True)
-
-
-def _frame_digest(frame: pd.DataFrame) -> str:
-    return hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()

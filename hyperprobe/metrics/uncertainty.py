@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,23 @@ from scipy.stats import binomtest
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
 FEW = 20
+KEPT_ITEMS = 1000  # 32 MB
+
+
+def _resamples(sizes: tuple[int, ...], seed: int) -> tuple[NDArray[np.float64], ...]:
+    """How often each item is drawn [N_RESAMPLES, n]: resampling without building the samples."""
+    return (_kept_resamples if sum(sizes) <= KEPT_ITEMS else _draw)(sizes, seed)
+
+
+def _draw(sizes: tuple[int, ...], seed: int) -> tuple[NDArray[np.float64], ...]:
+    random = np.random.default_rng(seed)
+    return tuple(
+        random.multinomial(n, np.full(n, 1 / n), N_RESAMPLES).astype(float) for n in sizes
+    )
+
+
+# One set has many metrics, all over the same number of items.
+_kept_resamples = lru_cache(maxsize=4)(_draw)
 
 
 def bootstrap_interval(
@@ -29,10 +47,9 @@ def bootstrap_interval(
     if n == 0:
         return float("nan"), float("nan")
     table = table.reshape(n, -1)
-    # How often each item is drawn: resampling without building the samples. Items
-    # are sorted first, so that their order does not choose the random numbers.
+    # Items are sorted first, so that their order does not choose the random numbers.
     table = table[np.lexsort(table.T)]
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), N_RESAMPLES)
+    (drawn,) = _resamples((n,), seed)
     edges = np.quantile(statistic(drawn @ table / n), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(edges[0]), float(edges[1])
 
@@ -63,11 +80,9 @@ def interval(statistics: NDArray[np.float64]) -> tuple[float, float]:
 
 def bootstrap_difference(first: ArrayLike, second: ArrayLike, seed: int = 0) -> tuple[float, float]:
     """Percentile bootstrap 95 % interval of mean(first) - mean(second), two separate samples."""
-    random = np.random.default_rng(seed)
-    means = []
-    for values in (np.sort(np.asarray(first, dtype=float)), np.sort(np.asarray(second, float))):
-        n = len(values)
-        means.append(random.multinomial(n, np.full(n, 1 / n), N_RESAMPLES) @ values / n)
+    samples = [np.sort(np.asarray(values, dtype=float)) for values in (first, second)]
+    drawn = _resamples((len(samples[0]), len(samples[1])), seed)
+    means = [times @ values / len(values) for times, values in zip(drawn, samples, strict=True)]
     low, high = np.quantile(means[0] - means[1], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
