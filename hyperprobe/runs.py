@@ -59,6 +59,15 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, write)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes atomically."""
+
+    def write(partial: Path) -> None:
+        partial.write_bytes(content)
+
+    write_atomically(path, write)
+
+
 def write_frame(path: Path, frame: pd.DataFrame) -> None:
     """Write `.parquet`, `.csv`, `.tsv` or `.jsonl` atomically, by the ending of `path`."""
 

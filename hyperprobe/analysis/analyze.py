@@ -193,7 +193,7 @@ def _count(
 
             def at(now: int) -> None:
                 nonlocal place
-                advance(now - place)  # noqa: B023
+                advance(now - place)
                 place = now
 
             tables.append(

@@ -166,6 +166,7 @@ def template_spread(asked: pd.DataFrame, article: Article) -> pd.DataFrame:
         rows.append(
             {
                 **about,
+                "n_items": len(right),
                 "n_templates": n,
                 "prompt": accuracy[PROMPT],
                 "mean": accuracy.mean(),
