@@ -30,9 +30,7 @@ def agreement(predictions: pd.DataFrame) -> pd.DataFrame:
             shares = (one & many, one & ~many, ~one & many, ~one & ~many)
             row = {"diagnostic": diagnostic, "model": model, "category": category}
             row |= {"n_items": len(part)}
-            rows.append(
-                row | {k: 100 * v.mean() for k, v in zip(OUTCOMES, shares, strict=True)}
-            )
+            rows.append(row | {k: 100 * v.mean() for k, v in zip(OUTCOMES, shares, strict=True)})
     return pd.DataFrame(rows)
 
 

@@ -14,6 +14,7 @@ answers of BERT, told apart automatically. The first that fits counts:
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pandas as pd
 
@@ -89,7 +90,7 @@ def error_shares(errors: pd.DataFrame) -> pd.DataFrame:
         for name in CLASSES:
             part = own[own["error"] == name].sort_values("score", ascending=False, kind="stable")
             answers = part["answer"].value_counts()
-            row = {"diagnostic": diagnostic, "model": model, "error": name}
+            row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "error": name}
             row |= {"n_errors": len(part), "percent": 100 * len(part) / len(own)}
             row["examples"] = ", ".join(
                 f"{r.hyponym}: {r.answer}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,9 +26,7 @@ COUNT_BANDS = (0, 1, 10, 100, 1000, math.inf)
 SHAPIRO_LEAST = 3  # scipy's test needs so many values
 
 
-def frequency_test(
-    predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = ()
-) -> pd.DataFrame:
+def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = ()) -> pd.DataFrame:
     """One row per (source, diagnostic, model, probe): the two groups and their tests.
 
     `mean_*` and `median_*` are occurrences (for `wordfreq` per 10^9 words),
@@ -44,7 +43,8 @@ def frequency_test(
             groups = [known["count"][known[probe] == value].to_numpy(float) for value in (1, 0)]
             if min(map(len, groups)) == 0:
                 continue
-            row = {"source": source, "diagnostic": diagnostic, "model": model, "probe": probe}
+            row: dict[str, Any] = {"source": source, "diagnostic": diagnostic, "model": model}
+            row["probe"] = probe
             for name, values in zip(("recognised", "unrecognised"), groups, strict=True):
                 row[f"n_{name}"] = len(values)
                 row[f"mean_{name}"] = values.mean()

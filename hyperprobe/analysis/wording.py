@@ -72,7 +72,9 @@ def article_leak(asked: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def negation(asked: pd.DataFrame, article: Article, false: dict[tuple[str, str], str]) -> pd.DataFrame:
+def negation(
+    asked: pd.DataFrame, article: Article, false: dict[tuple[str, str], str]
+) -> pd.DataFrame:
     """Does "is not a" lower the true category? One row per (diagnostic, model).
 
     `affirmed` and `negated`: percent of items answered with the true category after
@@ -108,7 +110,8 @@ def negation(asked: pd.DataFrame, article: Article, false: dict[tuple[str, str],
         row |= _share("change", pd.Series(true), 1)
         row |= _share("relative_change", others.rsub(true), 1)
         row |= {"lowered": 100 * (true < others).mean(), "spearman": float(spearman.mean())}
-        row |= _prefers(plus, minus, {i: false.get((about["diagnostic"], i), "") for i in minus.index})
+        own = {item: false.get((about["diagnostic"], item), "") for item in minus.index}
+        row |= _prefers(plus, minus, own)
         rows.append(row)
     return pd.DataFrame(rows)
 

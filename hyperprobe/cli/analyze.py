@@ -40,9 +40,7 @@ def analyze_command(
     from hyperprobe.report.findings import analysis_findings
     from hyperprobe.report.table import show
 
-    done = analyze(
-        run, pairs, corpus or (), text_field, not skip_models, results, device, seed
-    )
+    done = analyze(run, pairs, corpus or (), text_field, not skip_models, results, device, seed)
     if as_json:
         rows = [
             {"analysis": name, **row}

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
@@ -22,9 +22,7 @@ def _resamples(sizes: tuple[int, ...], seed: int) -> tuple[NDArray[np.float64], 
 
 def _draw(sizes: tuple[int, ...], seed: int) -> tuple[NDArray[np.float64], ...]:
     random = np.random.default_rng(seed)
-    return tuple(
-        random.multinomial(n, np.full(n, 1 / n), N_RESAMPLES).astype(float) for n in sizes
-    )
+    return tuple(random.multinomial(n, np.full(n, 1 / n), N_RESAMPLES).astype(float) for n in sizes)
 
 
 # One set has many metrics, all over the same number of items.
@@ -100,3 +98,26 @@ def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]
     n = only_first + only_second
     p = float(binomtest(only_first, n, 0.5).pvalue) if n else 1.0
     return only_first, only_second, p
+
+
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """Wilson's score 95 % interval of a share of n items."""
+    z = norm.ppf((1 + CONFIDENCE) / 2)
+    centre = share + z * z / (2 * n)
+    spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return float((centre - spread) / (1 + z * z / n)), float((centre + spread) / (1 + z * z / n))
+
+
+def newcombe_interval(first: float, n: int, second: float, m: int) -> tuple[float, float]:
+    """95 % interval of the difference of two shares of separate items, known only as shares.
+
+    Newcombe (1998), "Interval estimation for the difference between independent
+    proportions", method 10.
+    """
+    low, high = wilson_interval(first, n)
+    other_low, other_high = wilson_interval(second, m)
+    difference = first - second
+    return (
+        difference - float(np.hypot(first - low, other_high - second)),
+        difference + float(np.hypot(high - first, second - other_low)),
+    )

@@ -179,7 +179,7 @@ def error_tables(table: pd.DataFrame) -> Iterator[Table]:
             "kind": lambda row: ERROR_NAMES[str(row["error"])],
             "model": text("model"),
             "noun: answer": text("examples"),
-            "commonest answer": lambda row: f"{row['commonest']} ({row['commonest_percent']:.0f} %)",
+            "commonest answer": lambda r: f"{r['commonest']} ({r['commonest_percent']:.0f} %)",
         },
         source="errors.csv",
     )

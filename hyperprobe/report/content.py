@@ -13,6 +13,7 @@ from hyperprobe.published import read_published
 from hyperprobe.report import figures
 from hyperprobe.report.analysis_tables import BERT, PROBE_NAMES, analysis_tables, largest_set
 from hyperprobe.report.collect import Material
+from hyperprobe.report.comparison import comparison_findings, comparison_tables
 from hyperprobe.report.findings import (
     Finding,
     analysis_findings,
@@ -81,7 +82,13 @@ def make_content(material: Material) -> Content:
     for label in material.others:
         run = material.runs[label]
         name = f"{run.command} (run {label})"
-        if run.has("metrics.csv"):
+        if run.command == "compare":
+            differences = run.table("metrics.csv")
+            found += comparison_findings(differences, label)
+            sections.append(
+                Section(f"other-{label}", "Comparison", "", list(comparison_tables(differences)))
+            )
+        elif run.has("metrics.csv"):
             table = generic_table(run.table("metrics.csv").assign(**{RUN: label}), run.command)
             sections.append(Section(f"other-{label}", name, "", [table]))
         else:
@@ -106,7 +113,7 @@ def zero_shot_sections(tables: Mapping[str, pd.DataFrame]) -> Iterator[Section]:
         "What the models know",
         "Each noun's category is the best of nine. majority always says the commonest one, "
         "control:MODEL sees the bare noun without the question, and vectors compare words.",
-        [*reversed(list(metrics_tables(metrics))), picture],
+        [picture, *reversed(list(metrics_tables(metrics)))],
     )
     blocks: list[Table | Picture] = list(paired_tables(largest, tables["mcnemar"]))
     names = [name for name in dict.fromkeys(metrics["model"]) if name != "majority"]

@@ -41,10 +41,8 @@ NAME_LENGTH = 26
 ROW = 0.2  # inches of height for one line of dots
 
 
-def _dots(
-    axes: Any, rows: Sequence[float], table: pd.DataFrame, column: str, series: int, label: str
-) -> None:
-    """One marker per row with its interval, in the colour and shape of a series."""
+def _dots(axes: Any, rows: Any, table: pd.DataFrame, column: str, series: int, label: str) -> None:
+    """One marker per place in `rows` with its interval, in the colour and shape of a series."""
     values = table[column].to_numpy(float)
     spread = None
     if f"{column}_low" in table:
@@ -196,13 +194,12 @@ def frequency_figure(curve: pd.DataFrame) -> Any:
                     np.array(x) + shift, y, yerr=spread, marker=MARKERS[series % 6], markersize=5,
                     color=SERIES[series % 6], elinewidth=1, linewidth=1.4, label=short_name(model),
                 )  # fmt: skip
-            axes.set_xticks(range(len(bands)), [_band(row, source) for row in bands.to_dict("records")])
+            names = [_band(row, source) for row in bands.to_dict("records")]
+            axes.set_xticks(range(len(bands)), names)
             axes.set_ylim(-3, 103)
             axes.set_ylabel("percent right")
             axes.set_title(f"counts from {source}")
-            axes.set_xlabel(
-                "Zipf frequency" if source == WORDFREQ else "occurrences in the corpus"
-            )
+            axes.set_xlabel("Zipf frequency" if source == WORDFREQ else "occurrences in the corpus")
         _legend(figure, panels[0, 0], 3)
     return figure
 

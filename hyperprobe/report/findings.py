@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import is_baseline
+from hyperprobe.models.load import EMBEDDED
 from hyperprobe.report.analysis_tables import largest_set, readable_template
 from hyperprobe.report.table import RUN, format_p
 
@@ -36,7 +37,8 @@ def headline(metrics: pd.DataFrame) -> str:
     rows = table.drop_duplicates("model").set_index("model")
     names = subjects(table["model"]) or list(rows.index)
     row = rows.loc[max(names, key=lambda name: float(rows["paired_singular_plural"][name]))]
-    best = f"{row.name} names the right category of"
+    who = "The embedded model" if row.name == EMBEDDED else str(row.name)
+    best = f"{who} names the right category of"
     if row["paired_singular_plural"] >= row["singular"] - 1:
         return f"{best} {_of(row['singular'], row['n_items'])} nouns, one or many{_in_context(row)}"
     return (

@@ -14,7 +14,7 @@ def generic_table(frame: pd.DataFrame, command: str) -> Table:
     frame = frame.dropna(axis="columns", how="all")
     columns: dict[str, Cell] = {}
     names = [c for c in frame.columns if c != RUN and not _is_end(frame, str(c))]
-    for name in sorted(names, key=lambda c: (pd.api.types.is_numeric_dtype(frame[c]))):
+    for name in sorted(names, key=lambda c: pd.api.types.is_numeric_dtype(frame[c])):
         columns[str(name).replace("_", " ")] = _cell(frame, str(name))
     return make_table(f"{command}: metrics", frame, columns, source="metrics.csv")
 

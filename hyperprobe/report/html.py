@@ -41,7 +41,7 @@ def page(content: Content, runs: Mapping[str, FinishedRun]) -> str:
         "<body>",
         "<header>",
         f'<p class="kicker">{escape(content.title)}</p>',
-        f"<h1>{escape(content.headline)}.</h1>",
+        f"<h1>{_words(content.headline)}.</h1>",
         *_findings(content),
         '<nav aria-label="Contents"><ul>',
         *(
@@ -67,8 +67,14 @@ def _findings(content: Content) -> Iterator[str]:
         yield '<ul class="findings">'
         for finding in content.findings:
             link = f" ({_run_link(finding.run)})" if finding.run else ""
-            yield f"<li>{escape(finding.text)}{link}</li>"
+            lead, mark, rest = re.split(r"([:?])", finding.text, maxsplit=1)
+            yield f"<li><strong>{escape(lead + mark)}</strong>{_words(rest)}{link}</li>"
         yield "</ul>"
+
+
+def _words(plain: str) -> str:
+    """Escaped prose whose percent signs stay with their numbers."""
+    return escape(plain).replace(" %", "&nbsp;%")
 
 
 def _run_link(label: str) -> str:
@@ -79,7 +85,7 @@ def _section(section: Section) -> Iterator[str]:
     yield f'<section id="{escape(section.id)}" aria-labelledby="h-{escape(section.id)}">'
     yield f'<h2 id="h-{escape(section.id)}">{escape(section.title)}</h2>'
     if section.words:
-        yield f"<p>{escape(section.words)}</p>"
+        yield f"<p>{_words(section.words)}</p>"
     for block in section.blocks:
         yield from _table(block) if isinstance(block, Table) else _picture(block)
     yield "</section>"
@@ -88,7 +94,7 @@ def _section(section: Section) -> Iterator[str]:
 def _table(table: Table) -> Iterator[str]:
     yield f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">'
     yield '<table class="sortable">'
-    yield f"<caption>{escape(table.title)}</caption>"
+    yield f"<caption><span>{escape(table.title)}</span></caption>"
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in table.headers)
     yield f"<thead><tr>{heads}</tr></thead>"
     yield "<tbody>"
@@ -98,7 +104,7 @@ def _table(table: Table) -> Iterator[str]:
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
     if table.caption:
-        yield f'<p class="note">{escape(table.caption)}</p>'
+        yield f'<p class="note">{_words(table.caption)}</p>'
     if table.source:
         yield f'<p class="source">From <code>{escape(table.source)}</code>.</p>'
 
@@ -119,7 +125,7 @@ def _picture(picture: Picture) -> Iterator[str]:
     yield f'<figure id="figure-{escape(picture.name)}">'
     yield inline_svg(svg_of(picture.figure), picture.name, picture.caption)
     source = f" From <code>{escape(picture.source)}</code>." if picture.source else ""
-    yield f"<figcaption>{escape(picture.caption)}{source}</figcaption>"
+    yield f"<figcaption>{_words(picture.caption)}{source}</figcaption>"
     yield "</figure>"
 
 

@@ -52,7 +52,8 @@ def styled() -> Iterator[None]:
     """Matplotlib with our settings, for making a figure and for saving it."""
     import matplotlib as mpl
 
-    with mpl.rc_context(SETTINGS):
+    settings: Any = SETTINGS
+    with mpl.rc_context(settings):
         yield
 
 

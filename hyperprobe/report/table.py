@@ -1,4 +1,4 @@
-"""One table for every medium: made from a frame once, shown on the terminal, in Markdown or LaTeX."""
+"""One table for every medium: made from a frame once, for the terminal, Markdown and LaTeX."""
 
 from __future__ import annotations
 
