@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.metrics.hypernymy import SCORE
 from hyperprobe.models.base import Scores
-from hyperprobe.models.load import RANDOM
+from hyperprobe.models.names import RANDOM
 from hyperprobe.morphology import indefinite_article
 
 Article = Literal["gold", "fixed", "marginal"]

@@ -36,7 +36,8 @@ from hyperprobe.analysis.wording import (
 from hyperprobe.contexts.corpus import Skipped, corpus_files
 from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.errors import UserError
-from hyperprobe.models.load import EMBEDDED, identify, is_vectors, load_model
+from hyperprobe.models.load import identify, is_vectors, load_model
+from hyperprobe.models.names import EMBEDDED
 from hyperprobe.progress import progress
 from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
 

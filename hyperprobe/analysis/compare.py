@@ -19,7 +19,7 @@ from hyperprobe.analysis.outcomes import MAJORITY, is_baseline
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.hypernymy import METRICS, outcome_table
 from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact, newcombe_interval
-from hyperprobe.models.load import EMBEDDED_VECTORS
+from hyperprobe.models.names import EMBEDDED_VECTORS
 from hyperprobe.published import read_published
 from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
 

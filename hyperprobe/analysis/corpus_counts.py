@@ -17,7 +17,7 @@ import pandas as pd
 
 from hyperprobe.contexts.corpus import Skipped, read_chunks
 from hyperprobe.errors import UserError
-from hyperprobe.models.load import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
 from hyperprobe.morphology import plural
 
 PATTERNS = ("n_is_a", "n_are", "n_hearst")

@@ -19,7 +19,7 @@ from hyperprobe.analysis.outcomes import each_outcome
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.hypernymy import outcome_table
 from hyperprobe.metrics.uncertainty import bootstrap_difference
-from hyperprobe.models.load import EMBEDDED, EMBEDDED_FOLDER
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER
 
 ARMS = ("sentence", "dictionary")
 PROBES = ("singular", "plural", "paired_singular_plural", "contextual")

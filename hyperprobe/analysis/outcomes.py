@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from hyperprobe.metrics.hypernymy import outcome_table
-from hyperprobe.models.load import RANDOM
+from hyperprobe.models.names import RANDOM
 
 MAJORITY = "majority"
 

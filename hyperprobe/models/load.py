@@ -8,13 +8,11 @@ from typing import Any
 
 from hyperprobe.errors import UserError
 from hyperprobe.models.masked import MaskedModel
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS, RANDOM
 from hyperprobe.models.static import StaticModel, load_vectors
 from hyperprobe.runs import file_digest
 
-EMBEDDED = "embedded"
-RANDOM, RANDOM_SEED = "random:", 0
-EMBEDDED_VECTORS = ("word2vec", "glove", "fasttext")
-EMBEDDED_FOLDER = Path(__file__).parent / "embedded"
+RANDOM_SEED = 0
 VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors")
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
 DTYPES = ("fp32", "bf16")

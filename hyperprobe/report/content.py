@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -17,11 +18,13 @@ from hyperprobe.report.comparison import comparison_findings, comparison_tables
 from hyperprobe.report.findings import (
     Finding,
     analysis_findings,
+    best_model,
     headline,
     subjects,
     zero_shot_findings,
 )
 from hyperprobe.report.generic_table import generic_table
+from hyperprobe.report.style import svg_of
 from hyperprobe.report.table import RUN, Table
 from hyperprobe.report.zero_shot_tables import category_table, metrics_tables, paired_tables
 
@@ -35,6 +38,10 @@ class Picture:
     caption: str
     source: str
 
+    @cached_property
+    def svg(self) -> str:
+        return svg_of(self.figure)
+
 
 @dataclass(frozen=True)
 class Section:
@@ -43,6 +50,7 @@ class Section:
     id: str
     title: str
     words: str = ""
+    findings: list[Finding] = field(default_factory=list)
     blocks: list[Table | Picture] = field(default_factory=list)
 
 
@@ -86,15 +94,23 @@ def make_content(material: Material) -> Content:
             differences = run.table("metrics.csv")
             found += comparison_findings(differences, label)
             sections.append(
-                Section(f"other-{label}", "Comparison", "", list(comparison_tables(differences)))
+                Section(f"other-{label}", "Comparison", blocks=list(comparison_tables(differences)))
             )
         elif run.has("metrics.csv"):
             table = generic_table(run.table("metrics.csv").assign(**{RUN: label}), run.command)
-            sections.append(Section(f"other-{label}", name, "", [table]))
+            sections.append(Section(f"other-{label}", name, blocks=[table]))
         else:
             words = "This run has no table of metrics; its provenance is below."
             sections.append(Section(f"other-{label}", name, words))
-    return Content(title, head, found, sections)
+    best = best_model(metrics) if metrics is not None else ""
+    shown = [finding for finding in found if finding.model in ("", best)]
+    return Content(title, head, shown, [_with_findings(s, found) for s in sections])
+
+
+def _with_findings(section: Section, found: list[Finding]) -> Section:
+    """The section with the sentences of its topic, where there are several models to tell of."""
+    own = [f for f in found if f.topic and SHARED.get(f.topic, f.topic) == section.id]
+    return replace(section, findings=own) if len({f.model for f in own}) > 1 else section
 
 
 def zero_shot_sections(tables: Mapping[str, pd.DataFrame]) -> Iterator[Section]:
@@ -113,7 +129,7 @@ def zero_shot_sections(tables: Mapping[str, pd.DataFrame]) -> Iterator[Section]:
         "What the models know",
         "Each noun's category is the best of nine. majority always says the commonest one, "
         "control:MODEL sees the bare noun without the question, and vectors compare words.",
-        [picture, *reversed(list(metrics_tables(metrics)))],
+        blocks=[picture, *reversed(list(metrics_tables(metrics)))],
     )
     blocks: list[Table | Picture] = list(paired_tables(largest, tables["mcnemar"]))
     names = [name for name in dict.fromkeys(metrics["model"]) if name != "majority"]
@@ -124,7 +140,7 @@ def zero_shot_sections(tables: Mapping[str, pd.DataFrame]) -> Iterator[Section]:
         "Is it systematic?",
         "If success in the singular and in the plural were independent, paired accuracy would be "
         "their product.",
-        blocks,
+        blocks=blocks,
     )
 
 
@@ -150,7 +166,7 @@ def analysis_sections(tables: Mapping[str, pd.DataFrame]) -> Iterator[Section]:
     for name, blocks in made.items():
         title, words = TITLES[name]
         pictures = list(PICTURES[name](tables, names)) if name in PICTURES else []
-        yield Section(name, title, words, [*pictures, *blocks])
+        yield Section(name, title, words, blocks=[*pictures, *blocks])
 
 
 def _source(table: pd.DataFrame, file: str) -> str:

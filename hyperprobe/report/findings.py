@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import is_baseline
-from hyperprobe.models.load import EMBEDDED
+from hyperprobe.models.names import EMBEDDED
 from hyperprobe.report.analysis_tables import largest_set, readable_template
 from hyperprobe.report.table import RUN, format_p
 
@@ -19,6 +19,8 @@ class Finding:
 
     text: str
     run: str = ""
+    topic: str = ""  # the analysis
+    model: str = ""
 
 
 N_NAMED = 6  # models in one sentence
@@ -31,12 +33,16 @@ def subjects(models: pd.Series) -> list[str]:
     return controlled or [name for name in names if not is_baseline(name)]
 
 
+def best_model(metrics: pd.DataFrame) -> str:
+    """The language model with the highest paired accuracy on the largest set."""
+    rows = largest_set(metrics).drop_duplicates("model").set_index("model")
+    names = subjects(pd.Series(rows.index)) or list(rows.index)
+    return max(names, key=lambda name: float(rows["paired_singular_plural"][name]))
+
+
 def headline(metrics: pd.DataFrame) -> str:
     """The one sentence that a reader should take away, about the best language model."""
-    table = largest_set(metrics)
-    rows = table.drop_duplicates("model").set_index("model")
-    names = subjects(table["model"]) or list(rows.index)
-    row = rows.loc[max(names, key=lambda name: float(rows["paired_singular_plural"][name]))]
+    row = largest_set(metrics).drop_duplicates("model").set_index("model").loc[best_model(metrics)]
     who = "The embedded model" if row.name == EMBEDDED else str(row.name)
     best = f"{who} names the right category of"
     if row["paired_singular_plural"] >= row["singular"] - 1:
@@ -73,6 +79,8 @@ def zero_shot_findings(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> Iterator
             "its singular and plural answers had nothing to do with each other "
             f"({'a clear difference' if clear else 'within chance'}).",
             _run(row),
+            "systematic",
+            name,
         )
         others = table[[is_baseline(m) or m not in names for m in table.index]]
         others = others.drop(index=name, errors="ignore")["paired_singular_plural"].dropna()
@@ -88,6 +96,8 @@ def zero_shot_findings(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> Iterator
             f"Against its baselines: the best of them, {rival}, gets {others.max():.1f} % in both "
             f"numbers, {name} {row['paired_singular_plural']:.1f} %{p}.",
             _run(row),
+            "systematic",
+            name,
         )
 
 
@@ -112,7 +122,7 @@ def analysis_findings(tables: Mapping[str, pd.DataFrame]) -> Iterator[Finding]:
             if "probe" in own:
                 own = own[own["probe"] == "singular"]
             if len(own):
-                yield Finding(sentence(model, own), _run(own.iloc[-1]))
+                yield Finding(sentence(model, own), _run(own.iloc[-1]), name, model)
 
 
 def _agreement(model: str, own: pd.DataFrame) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 
 import hyperprobe
 from hyperprobe.report.content import Content, Picture, Section
-from hyperprobe.report.style import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES, svg_of
+from hyperprobe.report.findings import Finding
+from hyperprobe.report.style import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES
 from hyperprobe.report.table import RUN, Table
 from hyperprobe.runs import FinishedRun
 
@@ -42,7 +43,7 @@ def page(content: Content, runs: Mapping[str, FinishedRun]) -> str:
         "<header>",
         f'<p class="kicker">{escape(content.title)}</p>',
         f"<h1>{_words(content.headline)}.</h1>",
-        *_findings(content),
+        *_findings(content.findings),
         '<nav aria-label="Contents"><ul>',
         *(
             f'<li><a href="#{escape(id)}">{escape(title)}</a></li>'
@@ -62,10 +63,10 @@ def page(content: Content, runs: Mapping[str, FinishedRun]) -> str:
     return "\n".join(parts)
 
 
-def _findings(content: Content) -> Iterator[str]:
-    if content.findings:
+def _findings(findings: list[Finding]) -> Iterator[str]:
+    if findings:
         yield '<ul class="findings">'
-        for finding in content.findings:
+        for finding in findings:
             link = f" ({_run_link(finding.run)})" if finding.run else ""
             lead, mark, rest = re.split(r"([:?])", finding.text, maxsplit=1)
             yield f"<li><strong>{escape(lead + mark)}</strong>{_words(rest)}{link}</li>"
@@ -86,6 +87,7 @@ def _section(section: Section) -> Iterator[str]:
     yield f'<h2 id="h-{escape(section.id)}">{escape(section.title)}</h2>'
     if section.words:
         yield f"<p>{_words(section.words)}</p>"
+    yield from _findings(section.findings)
     for block in section.blocks:
         yield from _table(block) if isinstance(block, Table) else _picture(block)
     yield "</section>"
@@ -123,7 +125,7 @@ def _cell(head: str, words: str) -> str:
 
 def _picture(picture: Picture) -> Iterator[str]:
     yield f'<figure id="figure-{escape(picture.name)}">'
-    yield inline_svg(svg_of(picture.figure), picture.name, picture.caption)
+    yield inline_svg(picture.svg, picture.name, picture.caption)
     source = f" From <code>{escape(picture.source)}</code>." if picture.source else ""
     yield f"<figcaption>{_words(picture.caption)}{source}</figcaption>"
     yield "</figure>"

@@ -9,8 +9,9 @@ from pathlib import Path
 from hyperprobe.progress import progress
 from hyperprobe.report.collect import Material, collect
 from hyperprobe.report.content import Content, Picture, make_content
+from hyperprobe.report.findings import Finding
 from hyperprobe.report.html import page, provenance
-from hyperprobe.report.style import png_of, svg_of
+from hyperprobe.report.style import png_of
 from hyperprobe.report.table import Table, latex, markdown
 from hyperprobe.runs import Run, file_digest, write_bytes, write_text
 
@@ -48,7 +49,7 @@ def report(runs: Sequence[Path], results: Path = Path("results")) -> Report:
     with progress("drawing", len(pictures)) as advance:
         for picture in pictures:
             stem = f"figures/{picture.name}"
-            write_text(made.folder / f"{stem}.svg", svg_of(picture.figure))
+            write_text(made.folder / f"{stem}.svg", picture.svg)
             write_bytes(made.folder / f"{stem}.png", png_of(picture.figure))
             written += [f"{stem}.svg", f"{stem}.png"]
             advance(1)
@@ -62,10 +63,9 @@ def report(runs: Sequence[Path], results: Path = Path("results")) -> Report:
 def markdown_report(content: Content, material: Material) -> str:
     """The report as Markdown, with its figures as files beside it."""
     parts = [f"# {content.headline}.\n"]
-    for finding in content.findings:
-        parts.append(f"- {finding.text}{f' (run {finding.run})' if finding.run else ''}")
+    parts += _bullets(content.findings)
     for section in content.sections:
-        parts += [f"\n## {section.title}\n", section.words, ""]
+        parts += [f"\n## {section.title}\n", section.words, "", *_bullets(section.findings)]
         for block in section.blocks:
             if isinstance(block, Table):
                 parts.append(markdown(block))
@@ -77,6 +77,10 @@ def markdown_report(content: Content, material: Material) -> str:
         parts += [f"- {name}: `{value}`" for name, value in provenance(run)]
         parts.append("")
     return "\n".join(parts)
+
+
+def _bullets(findings: Sequence[Finding]) -> list[str]:
+    return [f"- {f.text}{f' (run {f.run})' if f.run else ''}" for f in findings] + [""]
 
 
 def latex_tables(content: Content) -> str:
