@@ -70,6 +70,7 @@ def svg_of(figure: Any) -> str:
     out = io.StringIO()
     with styled():
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        figure.set_layout_engine("none")  # it is laid out now, and stays so for a PNG
     return out.getvalue()
 
 
