@@ -103,8 +103,10 @@ Kept = set[tuple[str, str, str]]  # (run, diagnostic, model)
 
 def _name_models(metrics: pd.DataFrame) -> tuple[Kept, dict[tuple[str, str], str]]:
     """Which rows are not repetitions, and new names where one name gave different numbers."""
-    numbers = ["diagnostic", "model", *METRICS]
-    distinct = metrics.assign(**metrics[list(METRICS)].round(6)).drop_duplicates(numbers)
+    # Vectors answer open questions from the vocabulary of the run's language model.
+    closed = [metric for metric in METRICS if not metric.startswith("open_")]
+    rounded = metrics.assign(**metrics[closed].round(6))
+    distinct = rounded.drop_duplicates(["diagnostic", "model", *closed])
     twice = distinct[distinct.duplicated(["diagnostic", "model"], keep=False)]
     renamed = {(r.run, r.model): f"{r.model} [{r.run}]" for r in twice.itertuples()}
     kept = {(r.run, r.diagnostic, r.model) for r in distinct.itertuples()}

@@ -28,7 +28,7 @@ def _cell(frame: pd.DataFrame, name: str) -> Cell:
     values = frame[name]
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         return text(name)
-    if name.startswith("n_") or (values.dropna() % 1 == 0).all():
+    if name.startswith("n_") or pd.api.types.is_integer_dtype(values):
         return count(name)
     if name.startswith("p_value") or name.endswith("_p"):
         return p_value(name)
