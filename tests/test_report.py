@@ -107,9 +107,8 @@ def test_runs_that_cannot_be_analysed(
 ):
     run = tmp_path / "run"
     run.mkdir()
-    message = {
-        "none": "no finished run", "json": "is damaged", "other": "is a run of", "changed": "not those"
-    }[broken]  # fmt: skip
+    messages = {"none": "no finished run", "json": "is damaged", "other": "is a run of"}
+    message = messages.get(broken, "not those")
     if broken == "json":
         (run / "run.json").write_text("{")
     if broken == "other":

@@ -40,14 +40,15 @@ def collect(folders: Sequence[Path]) -> Material:
     """
     if not folders:
         raise UserError("name the folder of at least one run")
-    runs = [read_run(folder) for folder in dict.fromkeys(Path(f).resolve() for f in folders)]
+    distinct = {Path(folder).resolve(): Path(folder) for folder in folders}
+    runs = [read_run(folder) for folder in distinct.values()]
     asked = [run for run in runs if run.command == "zero-shot"]
-    analysed = {run.folder for run in runs if run.command == "analyze"}
+    analysed = {run.folder.resolve() for run in runs if run.command == "analyze"}
     for run in asked:
         found = find_analysis(run)
-        if found and found.folder not in analysed:
+        if found and found.folder.resolve() not in analysed:
             runs.append(found)
-            analysed.add(found.folder)
+            analysed.add(found.folder.resolve())
     material = Material({_label(i): run for i, run in enumerate(runs)})
     renamed: dict[tuple[str, str], str] = {}
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in ZERO_SHOT}
