@@ -77,9 +77,10 @@ def agreement_tables(table: pd.DataFrame) -> Iterator[Table]:
         f"Last line: {source}.",
         "agreement.csv",
     )
-    subjects = table[(table["category"] != ALL) & ~table["model"].str.contains(":")]
+    asked = [name for name in table["model"].unique() if f"control:{name}" in set(table["model"])]
+    subjects = table[(table["category"] != ALL) & table["model"].isin(asked)]
     yield make_table(
-        _title(table, "the same by category (percent)"),
+        _title(table, "the same by category, language models (percent)"),
         subjects.sort_values("category", key=category_order, kind="stable"),
         {"category": text("category"), "model": text("model"), "items": count("n_items"), **shares},
         source="agreement.csv",
@@ -87,10 +88,9 @@ def agreement_tables(table: pd.DataFrame) -> Iterator[Table]:
 
 
 def frequency_tables(table: pd.DataFrame) -> Iterator[Table]:
-    probes = table[table["probe"].isin(("singular", "plural", "paired_singular_plural"))]
     yield make_table(
         _title(table, "are recognised nouns more frequent?"),
-        probes,
+        table[table["probe"].isin(("singular", "paired_singular_plural"))],
         {
             "model": text("model"),
             "probe": _probe,
@@ -106,7 +106,7 @@ def frequency_tables(table: pd.DataFrame) -> Iterator[Table]:
         },
         "wordfreq counts are occurrences in 10^9 words. ε² is the effect's size, 0 to 1; the last "
         "column is how often a recognised noun is the more frequent one of a pair (50: no "
-        "effect). Shapiro-Wilk p-values are in the file.",
+        "effect). Other probes and Shapiro-Wilk p-values are in the file.",
         "frequency.csv",
     )
 
