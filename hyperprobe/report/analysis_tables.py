@@ -79,6 +79,8 @@ def agreement_tables(table: pd.DataFrame) -> Iterator[Table]:
     )
     asked = [name for name in table["model"].unique() if f"control:{name}" in set(table["model"])]
     subjects = table[(table["category"] != ALL) & table["model"].isin(asked)]
+    if subjects.empty:
+        return
     yield make_table(
         _title(table, "the same by category, language models (percent)"),
         subjects.sort_values("category", key=category_order, kind="stable"),
