@@ -11,7 +11,8 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from hyperprobe.cloze import CandidateSet, Cloze, Template
 from hyperprobe.diagnostic import build_diagnostic
-from hyperprobe.models.load import EMBEDDED, load_model
+from hyperprobe.models.load import load_model
+from hyperprobe.models.names import EMBEDDED
 from hyperprobe.predictions import PLURAL, SINGULAR, make_clozes
 
 Fact = tuple[Cloze, str]

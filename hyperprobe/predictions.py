@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.metrics.hypernymy import SCORE
 from hyperprobe.models.base import Scores
-from hyperprobe.models.load import RANDOM
+from hyperprobe.models.names import RANDOM
 from hyperprobe.morphology import indefinite_article
 
 Article = Literal["gold", "fixed", "marginal"]
@@ -118,6 +118,11 @@ def make_clozes(rows: pd.DataFrame, probe: Probe, article: Article) -> list[Cloz
         return clozes
     new = r"\1 " if article == "fixed" else ""
     return [replace(cloze, left=_ARTICLE_AT_SLOT.sub(new, cloze.left)) for cloze in clozes]
+
+
+def predict_probe(model: Any, frame: pd.DataFrame, probe: Probe, article: Article) -> pd.DataFrame:
+    """Predictions over the categories for one probe, where the frame has its prompt."""
+    return _closed(model, frame, frame[frame[probe.prompt] != ""], probe, article)
 
 
 def _closed(

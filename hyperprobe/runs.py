@@ -15,8 +15,9 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -55,6 +56,15 @@ def write_text(path: Path, text: str) -> None:
 
     def write(partial: Path) -> None:
         partial.write_text(text, encoding="utf-8")
+
+    write_atomically(path, write)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes atomically."""
+
+    def write(partial: Path) -> None:
+        partial.write_bytes(content)
 
     write_atomically(path, write)
 
@@ -145,11 +155,16 @@ class Run:
         name = hashlib.sha256(key.encode()).hexdigest()[:16]
         return self._cells / f"{name}.parquet", self._cells / f"{name}.json"
 
-    def finish(self, tables: dict[str, pd.DataFrame], seed: int | None = None) -> None:
-        """Write `tables` (file name -> frame) and `run.json`, which marks the run as whole."""
+    def finish(
+        self, tables: dict[str, pd.DataFrame], seed: int | None = None, others: Sequence[str] = ()
+    ) -> None:
+        """Write `tables` (file name -> frame) and `run.json`, which marks the run as whole.
+
+        `others` are files of the folder that are there already.
+        """
         for name, frame in tables.items():
             write_frame(self.folder / name, frame)
-        self._write_notes(sorted(tables), seed)
+        self._write_notes(sorted([*tables, *others]), seed)
 
     def _write_notes(self, files: list[str], seed: int | None) -> None:
         path = self.folder / "run.json"
@@ -226,6 +241,52 @@ def _sweep(folder: Path) -> None:
                 os.kill(int(path.name.split(".")[-2]), 0)
             except ProcessLookupError:
                 path.unlink()
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run folder read back: its `folder` and its `notes` (`run.json`)."""
+
+    folder: Path
+    notes: dict[str, Any]
+
+    @property
+    def command(self) -> str:
+        return str(self.notes["command"])
+
+    @property
+    def command_line(self) -> str:
+        """What was typed."""
+        return " ".join(["hyperprobe", *map(str, self.notes.get("arguments", ()))])
+
+    def has(self, name: str) -> bool:
+        return (self.folder / name).is_file()
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table of the run. Raises `UserError` when it is missing or damaged."""
+        path = self.folder / name
+        if not path.is_file():
+            raise UserError(f"no {name} in {self.folder}: run the command that made it again")
+        try:
+            return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} is damaged: delete the folder and run again") from error
+
+
+def read_run(folder: Path) -> FinishedRun:
+    """A finished run. Raises `UserError` when `folder` is none or its `run.json` is damaged."""
+    path = folder / "run.json"
+    try:
+        notes = json.loads(path.read_text(encoding="utf-8"))
+        str(notes["command"]), dict(notes["settings"])
+    except OSError as error:
+        raise UserError(
+            f"no finished run in {folder}: name a folder that a command printed, or repeat an "
+            "interrupted command first"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is damaged: delete the folder and run again") from error
+    return FinishedRun(folder, notes)
 
 
 def _version(package: str) -> str | None:

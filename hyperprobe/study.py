@@ -22,8 +22,9 @@ from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.hypernymy import compare_models, summarise
 from hyperprobe.models.autoregressive import SCORINGS
-from hyperprobe.models.load import EMBEDDED, family, identify, is_vectors
+from hyperprobe.models.load import family, identify, is_vectors
 from hyperprobe.models.masked import PLLS
+from hyperprobe.models.names import EMBEDDED
 from hyperprobe.models.pretrained import DTYPES
 from hyperprobe.predictions import Article, predict_majority
 from hyperprobe.progress import progress

@@ -44,6 +44,7 @@ def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
     """`67.5 ±3.8` (half the interval), or a dash for what does not apply."""
     if value != value:
         return MISSING
+    value = round(value, 1) + 0.0  # no -0.0
     return f"{value:.1f}" + (f" ±{(high - low) / 2:.1f}" if low == low else "")
 
 

@@ -20,15 +20,9 @@ from hyperprobe.diagnostic import NAMES
 from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.metrics.hypernymy import breakdown, compare_models, confusion, summarise
 from hyperprobe.models.autoregressive import Scoring
-from hyperprobe.models.load import (
-    EMBEDDED,
-    EMBEDDED_VECTORS,
-    RANDOM,
-    identify,
-    is_vectors,
-    load_model,
-)
+from hyperprobe.models.load import identify, is_vectors, load_model
 from hyperprobe.models.masked import Pll
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
 from hyperprobe.predictions import MAJORITY, Article, predict, predict_majority
 from hyperprobe.runs import Run
 

@@ -12,7 +12,7 @@ from gensim.models import KeyedVectors
 from transformers import BertTokenizer
 
 from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
-from hyperprobe.models.load import EMBEDDED_FOLDER, EMBEDDED_VECTORS
+from hyperprobe.models.names import EMBEDDED_FOLDER, EMBEDDED_VECTORS
 from hyperprobe.morphology import plural
 from hyperprobe.wordnet import open_wordnet
 

@@ -7,20 +7,19 @@ that a probe asks about a word and not about its spelling.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import BertTokenizer
 
+from hyperprobe.analysis.corpus_counts import WORD
 from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
 from hyperprobe.morphology import plural
 from hyperprobe.wordnet import open_wordnet
 
 TEXTS = ("dictionary", "sentences", "textbooks", "fiction")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-WORD = re.compile(r"[a-z]+(?:['’-][a-z]+)*|[0-9]+")
 # A word seen less often than this would be a vector that training hardly moves.
 MIN_COUNT = 3
 

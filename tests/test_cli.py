@@ -73,6 +73,26 @@ def test_json_is_the_only_thing_on_standard_output(tmp_path: Path):
     assert vectors["contextual"] is None and vectors["contextual_low"] is None
 
 
+def test_analyze_compare_and_report(tmp_path: Path):
+    asked = run(tmp_path, "zero-shot", "--diagnostic", "lm-diagnostic", "--json")
+    folder = json.loads(asked.stdout)["run"]
+    done = run(tmp_path, "analyze", folder, "--json")
+    document = json.loads(done.stdout)
+    assert {"coin", "article", "negation", "templates"} <= {r["analysis"] for r in document["rows"]}
+    assert (tmp_path / document["run"] / "metrics.csv").exists()
+    done = run(tmp_path, "analyze", folder)
+    assert "- Negation: after" in done.stdout and document["run"] in done.stderr
+    done = run(tmp_path, "compare", folder, "--published")
+    assert "embedded is behind published bert of Ravichander et al. (2020)" in done.stdout
+    done = run(tmp_path, "report", folder)
+    assert done.stdout.startswith("The embedded model names the right category of 89 % of 18")
+    (page,) = tmp_path.glob("results/report-*/report.html")
+    assert '<h2 id="h-negation">' in page.read_text()
+    assert len(list(page.parent.glob("figures/*.svg"))) == len(
+        list(page.parent.glob("figures/*.png"))
+    )
+
+
 def test_build_diagnostic(tmp_path: Path):
     done = run(tmp_path, "build-diagnostic", "lm-diagnostic-extended", "--size", "100", "--json")
     document = json.loads(done.stdout)
@@ -115,6 +135,10 @@ def test_contexts_check_and_mine(tmp_path: Path):
         (["build-diagnostic", "--size", "many"], "give a number of items, or all"),
         (["build-diagnostic", "--size", "7"], "cannot be had"),
         (["build-diagnostic", "--wordnet", "nowhere"], "no WordNet at nowhere"),
+        (["analyze", "nowhere"], "no finished run in nowhere"),
+        (["compare", "nowhere"], "no finished run in nowhere"),
+        (["report", "nowhere"], "no finished run in nowhere"),
+        (["report"], "Missing argument"),
         (["no-such-command"], "No such command"),
     ],
 )

@@ -1,11 +1,9 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import bootstrap
 
-from hyperprobe.analysis.memorisation import load_coin, memorisation_effect, read_predictions
+from hyperprobe.analysis.memorisation import load_coin, memorisation_effect
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.uncertainty import bootstrap_difference
 
@@ -53,11 +51,3 @@ def test_the_difference_interval_is_scipys():
         rng=1,
     ).confidence_interval
     assert bootstrap_difference(a, b) == pytest.approx((theirs.low, theirs.high), abs=0.01)
-
-
-def test_a_folder_without_a_run_is_named(tmp_path: Path):
-    with pytest.raises(UserError, match="no predictions in"):
-        read_predictions(tmp_path)
-    (tmp_path / "predictions.parquet").write_bytes(b"PAR1")
-    with pytest.raises(UserError, match="is damaged"):
-        read_predictions(tmp_path)

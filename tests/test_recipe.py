@@ -13,7 +13,7 @@ from transformers import BertTokenizer
 from hyperprobe.cloze import SLOT
 from hyperprobe.diagnostic import CATEGORIES, NAMES
 from hyperprobe.diagnostic_files import load_diagnostic
-from hyperprobe.models.load import EMBEDDED_FOLDER
+from hyperprobe.models.names import EMBEDDED_FOLDER
 from hyperprobe.models.static import load_vectors
 from hyperprobe.morphology import plural
 from recipe.batches import Sequences, encode, epoch, load

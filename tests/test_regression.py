@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from hyperprobe.metrics.hypernymy import METRICS
-from hyperprobe.models.load import EMBEDDED
+from hyperprobe.models.names import EMBEDDED
 from hyperprobe.zero_shot import ZeroShotResult, zero_shot
 
 REFERENCE = Path(__file__).parents[1] / "results" / "reference" / "zero-shot-metrics.csv"

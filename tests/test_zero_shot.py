@@ -6,7 +6,8 @@ import pytest
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic_files import load_diagnostic
-from hyperprobe.models.load import EMBEDDED_VECTORS, load_model
+from hyperprobe.models.load import load_model
+from hyperprobe.models.names import EMBEDDED_VECTORS
 from hyperprobe.predictions import (
     PLURAL,
     SINGULAR,

@@ -4,19 +4,22 @@ Of the embedded model's headwords, a coin decided which had their definitions
 printed as encyclopedia sentences ("A robin is a ...") and which in dictionary
 form; so the difference between the two arms is the effect of having seen the
 defining sentence, where Ravichander et al. (2020, section 3.4) could only
-correlate (78.34 % on pairs seen in Wikipedia against 67.53 % on all).
+correlate (78.34 % on pairs seen in Wikipedia against 67.53 % on all). `pair_effect`
+is that correlation, for any model and any corpus that was counted.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import pandas as pd
 
+from hyperprobe.analysis.corpus_counts import PATTERNS, CorpusCounts
+from hyperprobe.analysis.outcomes import each_outcome
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.hypernymy import outcome_table
 from hyperprobe.metrics.uncertainty import bootstrap_difference
-from hyperprobe.models.load import EMBEDDED, EMBEDDED_FOLDER
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER
 
 ARMS = ("sentence", "dictionary")
 PROBES = ("singular", "plural", "paired_singular_plural", "contextual")
@@ -71,12 +74,46 @@ def memorisation_effect(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def read_predictions(run: Path) -> pd.DataFrame:
-    """The predictions of a finished run folder. Raises `UserError` when there are none."""
-    path = run / "predictions.parquet"
-    if not path.is_file():
-        raise UserError(f"no predictions in {run}: name the folder that a zero-shot run printed")
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} is damaged: delete the folder and run again") from error
+def pair_effect(
+    predictions: pd.DataFrame, sources: Sequence[CorpusCounts], seed: int = 0
+) -> pd.DataFrame:
+    """Accuracy (percent) on pairs that a corpus has in a pattern and on those it has not.
+
+    One row per (source, pattern, diagnostic, model, probe): `n_seen`, `mean_count`
+    (occurrences of a seen pair), `seen`, `n_unseen`, `unseen` and their
+    `difference` with its interval. `any` is any of the patterns.
+    """
+    rows = []
+    for source in sources:
+        columns = [name for name in PATTERNS if name in source.pairs]
+        counts = source.pairs.set_index(["hyponym", "hypernym"])[columns]
+        counts = counts.assign(any=counts.sum(axis=1))
+        for diagnostic, model, table in each_outcome(source.about(predictions)):
+            pairs = pd.MultiIndex.from_frame(table[["hyponym", "hypernym"]])
+            found = counts.reindex(pairs).set_axis(table.index)
+            for pattern in (*columns, "any") if len(columns) > 1 else columns:
+                for probe in PROBES:
+                    known = table[probe].notna() & found[pattern].notna()
+                    seen = known & (found[pattern] > 0)
+                    first, second = table[probe][seen], table[probe][known & ~seen]
+                    if first.empty or second.empty:
+                        continue
+                    low, high = bootstrap_difference(first, second, seed)
+                    rows.append(
+                        {
+                            "source": source.source,
+                            "pattern": pattern.removeprefix("n_"),
+                            "diagnostic": diagnostic,
+                            "model": model,
+                            "probe": probe,
+                            "n_seen": len(first),
+                            "mean_count": found[pattern][seen].mean(),
+                            "seen": 100 * first.mean(),
+                            "n_unseen": len(second),
+                            "unseen": 100 * second.mean(),
+                            "difference": 100 * (first.mean() - second.mean()),
+                            "difference_low": 100 * low,
+                            "difference_high": 100 * high,
+                        }
+                    )
+    return pd.DataFrame(rows)

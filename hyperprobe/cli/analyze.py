@@ -7,41 +7,60 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import Json, app
+from hyperprobe.cli.common import Device, Json, Results, app, say
 
 
 @app.command("analyze")
 def analyze_command(
     run: Annotated[Path, typer.Argument(help="The folder of a zero-shot run.")],
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="Your counts of pairs: hyponym, hypernym, count, tab-separated."),
+    ] = None,
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option(help="Text to count words and pairs in: files or folders; repeatable."),
+    ] = None,
+    text_field: Annotated[str, typer.Option("--field", help="The text field of JSONL.")] = "text",
+    skip_models: Annotated[
+        bool, typer.Option("--skip-models", help="Leave out what asks the models again.")
+    ] = False,
+    results: Results = Path("results"),
+    device: Device = "auto",
     seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """How much of the embedded model's accuracy is having read the defining sentence?
+    """Why does a model fail? Frequency, memorisation, errors, wording and negation.
 
     Example: hyperprobe analyze results/zero-shot-0123456789
     """
     from hyperprobe import terminal
-    from hyperprobe.analysis.memorisation import memorisation_effect, read_predictions
+    from hyperprobe.analysis.analyze import LISTS, analyze
+    from hyperprobe.report.analysis_tables import analysis_tables
+    from hyperprobe.report.findings import analysis_findings
+    from hyperprobe.report.table import show
 
-    effect = memorisation_effect(read_predictions(run), seed)
+    done = analyze(run, pairs, corpus or (), text_field, not skip_models, results, device, seed)
     if as_json:
-        rows = terminal.json_rows(effect)
-        terminal.print_json("analyze", {"run": str(run), "seed": seed}, run, rows)
+        rows = [
+            {"analysis": name, **row}
+            for name, table in done.tables.items()
+            if name not in LISTS
+            for row in terminal.json_rows(table)
+        ]
+        settings = {
+            "run": str(run),
+            "pairs": str(pairs) if pairs else None,
+            "corpus": [str(path) for path in corpus or ()],
+            "skip_models": skip_models,
+            "seed": seed,
+        }
+        terminal.print_json("analyze", settings, done.folder, rows)
         return
-    for diagnostic, rows in effect.groupby("diagnostic", sort=False):
-        terminal.print_table(
-            f"{diagnostic}: definitions read as sentences, or in dictionary form (percent right)",
-            ["model", "probe", "sentence", "n", "dictionary", "n", "difference"],
-            [
-                [
-                    str(r.model),
-                    str(r.probe),
-                    terminal.percent(r.sentence),
-                    str(r.n_sentence),
-                    terminal.percent(r.dictionary),
-                    str(r.n_dictionary),
-                    terminal.percent(r.difference, r.difference_low, r.difference_high),
-                ]
-                for r in rows.itertuples()
-            ],
-        )
+    for _, table in analysis_tables(done.tables):
+        show(table)
+    for finding in analysis_findings(done.tables):
+        print(f"- {finding.text}")
+    for note in done.skipped.notes:
+        say(note)
+    say(f"tables and provenance in {done.folder}")

@@ -95,7 +95,7 @@ def lama_command(
         return
     from hyperprobe import terminal
     from hyperprobe.lama.evaluate import lama
-    from hyperprobe.models.load import EMBEDDED
+    from hyperprobe.models.names import EMBEDDED
     from hyperprobe.report import lama_tables
 
     settings: dict[str, Any] = {

@@ -69,7 +69,7 @@ def zero_shot_command(
     """
     from hyperprobe import terminal
     from hyperprobe.diagnostic import NAMES
-    from hyperprobe.models.load import EMBEDDED
+    from hyperprobe.models.names import EMBEDDED
     from hyperprobe.report import zero_shot_tables
     from hyperprobe.zero_shot import zero_shot
 

@@ -39,14 +39,8 @@ from hyperprobe.metrics.facts import (
     summarise_mentions,
     summarise_negated,
 )
-from hyperprobe.models.load import (
-    EMBEDDED,
-    EMBEDDED_VECTORS,
-    RANDOM,
-    identify,
-    is_vectors,
-    load_model,
-)
+from hyperprobe.models.load import identify, is_vectors, load_model
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
 from hyperprobe.runs import Run, file_digest
 
 # What decides a candidate's score when it is several word pieces.

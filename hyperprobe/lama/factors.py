@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hyperprobe.models.load import EMBEDDED_VECTORS, model_path
+from hyperprobe.models.load import model_path
+from hyperprobe.models.names import EMBEDDED_VECTORS
 from hyperprobe.models.static import load_vectors
 
 

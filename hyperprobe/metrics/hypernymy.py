@@ -104,19 +104,24 @@ def independence(singular: pd.Series, plural: pd.Series, seed: int = 0) -> dict[
 
 
 def prior_corrected(own: pd.DataFrame, control: pd.DataFrame, probe: str) -> float:
-    """Accuracy (share) of the best log-probability minus that under the control prompt.
+    """Accuracy (share) by `prior_corrected_outcomes`, NaN without a control."""
+    return float(prior_corrected_outcomes(own, control, probe).mean())
 
-    So no category wins for being a frequent word. NaN without a control.
+
+def prior_corrected_outcomes(own: pd.DataFrame, control: pd.DataFrame, probe: str) -> pd.Series:
+    """Item -> 1 or 0: is gold the best log-probability minus that under the control prompt?
+
+    So no category wins for being a frequent word. Empty without a control.
     """
     columns = [c for c in own.columns if c.startswith(SCORE)]
     a = own[own["probe"] == probe].set_index("item")
     b = control[control["probe"] == probe].set_index("item").reindex(a.index)
     if a.empty or control.empty or not columns:
-        return float("nan")
+        return pd.Series(dtype=float)
     lifted = a[columns] - b[columns]
     usable = lifted.notna().any(axis=1)
     best = lifted[usable].idxmax(axis=1).str.removeprefix(SCORE)
-    return float((best == a["hypernym"][usable]).sum() / len(a))
+    return (best.reindex(a.index) == a["hypernym"]).astype(float)
 
 
 def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:

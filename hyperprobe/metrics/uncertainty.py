@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
 FEW = 20
+KEPT_ITEMS = 600  # 19 MB
+
+
+def _resamples(sizes: tuple[int, ...], seed: int) -> tuple[NDArray[np.float64], ...]:
+    """How often each item is drawn [N_RESAMPLES, n]: resampling without building the samples."""
+    return (_kept_resamples if sum(sizes) <= KEPT_ITEMS else _draw)(sizes, seed)
+
+
+def _draw(sizes: tuple[int, ...], seed: int) -> tuple[NDArray[np.float64], ...]:
+    random = np.random.default_rng(seed)
+    return tuple(random.multinomial(n, np.full(n, 1 / n), N_RESAMPLES).astype(float) for n in sizes)
+
+
+# One set has many metrics and models, all over the same numbers of items.
+_kept_resamples = lru_cache(maxsize=12)(_draw)
 
 
 def bootstrap_interval(
@@ -29,10 +45,9 @@ def bootstrap_interval(
     if n == 0:
         return float("nan"), float("nan")
     table = table.reshape(n, -1)
-    # How often each item is drawn: resampling without building the samples. Items
-    # are sorted first, so that their order does not choose the random numbers.
+    # Items are sorted first, so that their order does not choose the random numbers.
     table = table[np.lexsort(table.T)]
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), N_RESAMPLES)
+    (drawn,) = _resamples((n,), seed)
     edges = np.quantile(statistic(drawn @ table / n), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(edges[0]), float(edges[1])
 
@@ -63,11 +78,9 @@ def interval(statistics: NDArray[np.float64]) -> tuple[float, float]:
 
 def bootstrap_difference(first: ArrayLike, second: ArrayLike, seed: int = 0) -> tuple[float, float]:
     """Percentile bootstrap 95 % interval of mean(first) - mean(second), two separate samples."""
-    random = np.random.default_rng(seed)
-    means = []
-    for values in (np.sort(np.asarray(first, dtype=float)), np.sort(np.asarray(second, float))):
-        n = len(values)
-        means.append(random.multinomial(n, np.full(n, 1 / n), N_RESAMPLES) @ values / n)
+    samples = [np.sort(np.asarray(values, dtype=float)) for values in (first, second)]
+    drawn = _resamples((len(samples[0]), len(samples[1])), seed)
+    means = [times @ values / len(values) for times, values in zip(drawn, samples, strict=True)]
     low, high = np.quantile(means[0] - means[1], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
@@ -85,3 +98,26 @@ def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]
     n = only_first + only_second
     p = float(binomtest(only_first, n, 0.5).pvalue) if n else 1.0
     return only_first, only_second, p
+
+
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """Wilson's score 95 % interval of a share of n items."""
+    z = norm.ppf((1 + CONFIDENCE) / 2)
+    centre = share + z * z / (2 * n)
+    spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return float((centre - spread) / (1 + z * z / n)), float((centre + spread) / (1 + z * z / n))
+
+
+def newcombe_interval(first: float, n: int, second: float, m: int) -> tuple[float, float]:
+    """95 % interval of the difference of two shares of separate items, known only as shares.
+
+    Newcombe (1998), "Interval estimation for the difference between independent
+    proportions", method 10.
+    """
+    low, high = wilson_interval(first, n)
+    other_low, other_high = wilson_interval(second, m)
+    difference = first - second
+    return (
+        difference - float(np.hypot(first - low, other_high - second)),
+        difference + float(np.hypot(high - first, second - other_low)),
+    )

@@ -8,14 +8,11 @@ from typing import Any
 from hyperprobe.models.autoregressive import Scoring
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.masked import Pll
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS, RANDOM
 from hyperprobe.models.pretrained import Loading, family_of, load_language_model, read_config
 from hyperprobe.models.static import StaticModel, load_vectors
 from hyperprobe.runs import file_digest
 
-EMBEDDED = "embedded"
-RANDOM = "random:"
-EMBEDDED_VECTORS = ("word2vec", "glove", "fasttext")
-EMBEDDED_FOLDER = Path(__file__).parent / "embedded"
 VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors")
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
 

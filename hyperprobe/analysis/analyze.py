@@ -1,0 +1,209 @@
+"""`hyperprobe analyze`: every analysis of one zero-shot run.
+
+Most read the run's predictions alone; the wording analyses ask its language
+models again, and each (model, set) is stored when it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hyperprobe.analysis.agreement import agreement, category_scores
+from hyperprobe.analysis.corpus_counts import (
+    CorpusCounts,
+    count_file,
+    embedded_counts,
+    read_pair_counts,
+    sum_counts,
+)
+from hyperprobe.analysis.errors import error_shares, open_errors
+from hyperprobe.analysis.frequency import frequency_curve, frequency_test
+from hyperprobe.analysis.memorisation import memorisation_effect, pair_effect
+from hyperprobe.analysis.prior import prior_correction
+from hyperprobe.analysis.variants import ask_again
+from hyperprobe.analysis.wording import (
+    article_leak,
+    negation,
+    template_accuracy,
+    template_spread,
+    with_own_prompt,
+)
+from hyperprobe.contexts.corpus import Skipped, corpus_files
+from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
+from hyperprobe.errors import UserError
+from hyperprobe.models.load import identify, is_vectors, load_model
+from hyperprobe.models.names import EMBEDDED
+from hyperprobe.progress import progress
+from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
+
+PREDICTIONS = "predictions.parquet"
+# Tables that are long lists rather than results, and are left out of `metrics.csv`.
+LISTS = ("open_errors", "category_scores")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Where the tables lie, and each by name; what of a corpus could not be read."""
+
+    folder: Path
+    tables: dict[str, pd.DataFrame]
+    skipped: Skipped
+
+
+def analyze(
+    run: Path,
+    pairs: Path | None = None,
+    corpus: Sequence[Path] = (),
+    text_field: str = "text",
+    ask_models: bool = True,
+    results: Path = Path("results"),
+    device: str = "auto",
+    seed: int = 0,
+) -> Analysis:
+    """Analyse the zero-shot run in folder `run`; writes a folder of its own with the tables.
+
+    `pairs` is a file of Hearst-pattern counts and `corpus` text to count; without
+    `ask_models`, what needs the models again is left out. Raises `UserError` when
+    there is no such run, or its models or sets are not what they were.
+    """
+    source = read_run(run)
+    if source.command != "zero-shot":
+        raise UserError(f"{run} is a run of {source.command}: name one of hyperprobe zero-shot")
+    predictions = source.table(PREDICTIONS)
+    files = corpus_files(corpus)
+    settings = {
+        "predictions": file_digest(run / PREDICTIONS),
+        "pairs": file_digest(pairs) if pairs and pairs.is_file() else None,
+        "corpus": {str(path): path.stat().st_size for path in files},
+        "field": text_field,
+        "ask_models": ask_models,
+    }
+    made = Run(results, "analyze", settings)
+    skipped = Skipped()
+    counts = [embedded_counts()] if EMBEDDED in set(predictions["model"]) else []
+    if pairs:
+        counts.append(read_pair_counts(pairs, predictions))
+    if files:
+        counts.append(_count(made, files, predictions, text_field, skipped))
+    tables = _from_predictions(predictions, counts, seed)
+    again = _ask(made, source, device) if ask_models else pd.DataFrame()
+    if len(again):
+        tables |= _from_variants(predictions, again, source)
+    tables = {name: table for name, table in tables.items() if len(table)}
+    files_of = {f"{name}.csv": table for name, table in tables.items()}
+    made.finish(
+        {PREDICTIONS: again, "metrics.csv": metrics_of(tables), **files_of}
+        if len(again)
+        else {"metrics.csv": metrics_of(tables), **files_of},
+        seed,
+    )
+    return Analysis(made.folder, tables, skipped)
+
+
+def metrics_of(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """All results in one frame, told apart by `analysis`; what a row has not is empty."""
+    kept = [t.assign(analysis=name) for name, t in tables.items() if name not in LISTS]
+    table = pd.concat(kept, ignore_index=True)
+    first = ["analysis", "diagnostic", "model", "probe"]
+    return table[[*first, *(c for c in table.columns if c not in first)]]
+
+
+def _from_predictions(
+    predictions: pd.DataFrame, counts: Sequence[CorpusCounts], seed: int
+) -> dict[str, pd.DataFrame]:
+    errors = open_errors(predictions)
+    asked_embedded = EMBEDDED in set(predictions["model"])
+    return {
+        "frequency": frequency_test(predictions, counts),
+        "frequency_curve": frequency_curve(predictions, counts, seed),
+        "coin": memorisation_effect(predictions, seed) if asked_embedded else pd.DataFrame(),
+        "pairs": pair_effect(predictions, counts, seed),
+        "errors": error_shares(errors),
+        "agreement": agreement(predictions),
+        "prior": prior_correction(predictions, seed),
+        "open_errors": errors,
+        "category_scores": category_scores(predictions),
+    }
+
+
+def _from_variants(
+    predictions: pd.DataFrame, again: pd.DataFrame, source: FinishedRun
+) -> dict[str, pd.DataFrame]:
+    article = source.notes["settings"]["article"]
+    asked = with_own_prompt(predictions, again, article)
+    false = {
+        (name, row["hyponym"]): row.get("false_hypernym", "")
+        for name in source.notes["settings"]["diagnostics"]
+        for row in load_diagnostic(name).to_dict("records")
+    }
+    return {
+        "article": article_leak(asked),
+        "negation": negation(asked, article, false),
+        "templates": template_spread(asked, article),
+        "template_accuracy": template_accuracy(asked, article),
+    }
+
+
+def _ask(made: Run, source: FinishedRun, device: str) -> pd.DataFrame:
+    """The predictions of `variants` for each language model and set of the run."""
+    settings = source.notes["settings"]
+    frames = {name: load_diagnostic(name) for name in settings["diagnostics"]}
+    for name, frame in frames.items():
+        if frame_digest(frame) != settings["diagnostics"][name]:
+            raise UserError(f"{name} has changed since {source.folder}: run zero-shot again")
+    parts = []
+    for name in settings["models"]:
+        if is_vectors(name):
+            continue
+        if identify(name) != settings["models"][name]:
+            raise UserError(
+                f"the files of {name} are not those of {source.folder}: put them back, run "
+                "zero-shot again, or pass --skip-models"
+            )
+        loaded: list[Any] = []
+        for diagnostic, frame in frames.items():
+
+            def compute(
+                name: str = name, frame: pd.DataFrame = frame, loaded: list[Any] = loaded
+            ) -> tuple[pd.DataFrame, Any]:
+                if not loaded:
+                    remote = settings["trust_remote_code"]
+                    loaded.append(load_model(name, device, settings["dtype"], remote))
+                model = loaded[0]
+                return ask_again(model, frame, settings["article"]), model.describe()
+
+            cell = made.cell(f"{name} on {diagnostic}", compute)
+            parts.append(cell.assign(diagnostic=diagnostic, model=name))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _count(
+    made: Run, files: Sequence[Path], predictions: pd.DataFrame, field: str, skipped: Skipped
+) -> CorpusCounts:
+    """The counts of a user's corpus; each file's are stored when it is done."""
+    tables = []
+    total = sum(path.stat().st_size for path in files)
+    with progress("counting", total, unit="bytes") as advance:
+        for path in files:
+            place = 0
+
+            def at(now: int) -> None:
+                nonlocal place
+                advance(now - place)
+                place = now
+
+            tables.append(
+                made.cell(
+                    f"counts of {path}",
+                    lambda path=path, at=at: (  # type: ignore[misc]
+                        count_file(path, predictions, field, skipped, at),
+                        None,
+                    ),
+                )
+            )
+    return sum_counts("your corpus", tables)

@@ -1,0 +1,265 @@
+"""`hyperprobe compare`: runs against each other and against the papers' tables.
+
+Zero-shot runs are compared item by item; of other commands the rows of
+`metrics.csv` that agree in everything but the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hyperprobe.analysis.outcomes import MAJORITY, is_baseline
+from hyperprobe.errors import UserError
+from hyperprobe.metrics.hypernymy import METRICS, outcome_table
+from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact, newcombe_interval
+from hyperprobe.models.names import EMBEDDED_VECTORS
+from hyperprobe.published import read_published
+from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
+
+COLUMNS = (
+    "command", "setting", "metric", "model", "run", "value", "other", "other_run", "other_value",
+    "difference", "difference_low", "difference_high", "p_value", "n_items", "n_other",
+)  # fmt: skip
+VECTORS = ("word2vec", "glove", "fasttext")
+# Items of the paper's sets (sections 2.1.1 and 2.1.2), and those with a contextual prompt.
+PAPER_ITEMS = {"lm-diagnostic": 18, "lm-diagnostic-extended": 576}
+PAPER_CONTEXTUAL = 186
+NEED_CONTEXT = ("contextual", "paired_aggregate")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The folder, and one row for each comparison with `COLUMNS` (percentages, points)."""
+
+    folder: Path
+    differences: pd.DataFrame
+
+
+def compare(
+    folders: Sequence[Path], published: bool = False, results: Path = Path("results"), seed: int = 0
+) -> Comparison:
+    """Compare the models of the runs in `folders`, and with `published` those with the papers.
+
+    `difference` is `value` minus `other_value`. Its interval is the bootstrap's over
+    shared items and `p_value` McNemar's exact test; against a published share, of
+    other items, Newcombe's interval and no test. Raises `UserError` when there is
+    nothing to compare.
+    """
+    runs = [read_run(folder) for folder in dict.fromkeys(folders)]
+    zero_shot = [run for run in runs if run.command == "zero-shot"]
+    rows = list(_between_zero_shot(zero_shot, seed))
+    others = [run for run in runs if run.command != "zero-shot" and run.has("metrics.csv")]
+    rows += _between_others(others)
+    if published:
+        for run in zero_shot:
+            rows += _with_table_2(run)
+        for run in others:
+            if run.command in PUBLISHED:
+                rows += PUBLISHED[run.command](run)
+    if not rows:
+        raise UserError(
+            "nothing to compare: name runs that share a set or a relation, or pass --published"
+        )
+    table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
+    settings = {
+        "runs": {str(run.folder.name): file_digest(run.folder / "run.json") for run in runs},
+        "published": published,
+    }
+    made = Run(results, "compare", settings)
+    made.finish({"metrics.csv": table}, seed)
+    return Comparison(made.folder, table)
+
+
+def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str, Any]]:
+    """Any two models, but baselines, on the items that both were asked about."""
+    asked: dict[str, dict[tuple[str, str], pd.DataFrame]] = {}
+    for run in runs:
+        table = run.table("predictions.parquet")
+        for (diagnostic, model), own in table.groupby(["diagnostic", "model"], sort=False):
+            subject = not is_baseline(model)
+            seen = [name for name, _ in asked.get(diagnostic, {})]
+            if subject and not (model in seen and model in EMBEDDED_VECTORS):
+                asked.setdefault(diagnostic, {})[model, run.folder.name] = outcome_table(own)
+    for diagnostic, models in asked.items():
+        for ((first, one_run), a), ((second, other_run), b) in combinations(models.items(), 2):
+            about = {"command": "zero-shot", "setting": diagnostic, "model": first, "run": one_run}
+            about |= {"other": second, "other_run": other_run}
+            for metric in METRICS:
+                both = pd.concat([a[metric], b[metric]], axis=1, keys=("a", "b")).dropna()
+                if both.empty:
+                    continue
+                low, high = bootstrap_interval((both["a"] - both["b"]).to_numpy(), seed=seed)
+                yield {
+                    **about,
+                    "metric": metric,
+                    "value": 100 * both["a"].mean(),
+                    "other_value": 100 * both["b"].mean(),
+                    "difference": 100 * (both["a"] - both["b"]).mean(),
+                    "difference_low": 100 * low,
+                    "difference_high": 100 * high,
+                    "p_value": mcnemar_exact(both["a"], both["b"])[2],
+                    "n_items": len(both),
+                    "n_other": len(both),
+                }
+
+
+def _with_table_2(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Each model of a zero-shot run against its kind in the paper's Table 2."""
+    published, source = read_published("hypernymy_table2_zero_shot")
+    paper = published.set_index(["dataset", "model"])
+    for row in run.table("metrics.csv").to_dict("records"):
+        key = (row["diagnostic"], paper_kind(row["model"]))
+        if key not in paper.index:
+            continue
+        for metric in METRICS:
+            theirs = float(paper.at[key, metric])
+            if row[metric] != row[metric] or theirs != theirs:
+                continue
+            contextual = metric in NEED_CONTEXT and row["diagnostic"] != "lm-diagnostic"
+            m = PAPER_CONTEXTUAL if contextual else PAPER_ITEMS[row["diagnostic"]]
+            n = int(row["n_contextual"] if metric in NEED_CONTEXT else row["n_items"])
+            low, high = newcombe_interval(row[metric] / 100, n, theirs / 100, m)
+            yield {
+                "command": "zero-shot",
+                "setting": row["diagnostic"],
+                "metric": metric,
+                "model": row["model"],
+                "run": run.folder.name,
+                "value": row[metric],
+                "other": f"published {key[1]}",
+                "other_run": source,
+                "other_value": theirs,
+                "difference": row[metric] - theirs,
+                "difference_low": 100 * low,
+                "difference_high": 100 * high,
+                "n_items": n,
+                "n_other": m,
+            }
+
+
+def paper_kind(model: str) -> str:
+    """The row of the paper's tables that a model is the like of: BERT's for any language model."""
+    if model == MAJORITY or model in VECTORS:
+        return model
+    if model.startswith("control:"):
+        return "bert-control"
+    return "none" if is_baseline(model) else "bert"
+
+
+def _between_others(runs: Sequence[FinishedRun]) -> Iterator[dict[str, Any]]:
+    """Rows of one command that differ in the model or the run alone, without items."""
+    for command in dict.fromkeys(run.command for run in runs):
+        tables = [
+            run.table("metrics.csv").assign(run=run.folder.name)
+            for run in runs
+            if run.command == command
+        ]
+        table = pd.concat(tables, ignore_index=True)
+        if "model" not in table:
+            continue
+        words = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
+        keys = [c for c in words if c not in ("model", "run")]
+        numbers = [c for c in table.columns if c not in words and is_metric(str(c))]
+        groups = table.groupby(keys, sort=False, dropna=False) if keys else [("", table)]
+        for setting, rows in groups:
+            for a, b in combinations(rows.to_dict("records"), 2):
+                for metric in numbers:
+                    if a[metric] == a[metric] and b[metric] == b[metric]:
+                        yield {
+                            "command": command,
+                            "setting": _setting(setting),
+                            "metric": metric,
+                            **_sides(a, b, metric),
+                        }
+
+
+def is_metric(column: str) -> bool:
+    """Whether a numeric column is a result, and not a count, a spread or an interval's end."""
+    return not column.startswith("n_") and not column.endswith(("_low", "_high", "_std"))
+
+
+def _setting(value: Any) -> str:
+    parts = value if isinstance(value, tuple) else (value,)
+    return " ".join(str(part) for part in parts if part == part and part != "")
+
+
+def _sides(a: dict[str, Any], b: dict[str, Any], metric: str) -> dict[str, Any]:
+    """Two rows' values, and the interval of their difference where both have intervals."""
+    difference = a[metric] - b[metric]
+    half = np.hypot(*(
+        (row.get(f"{metric}_high", np.nan) - row.get(f"{metric}_low", np.nan)) / 2 for row in (a, b)
+    ))  # fmt: skip
+    return {
+        "model": a["model"],
+        "run": a["run"],
+        "value": a[metric],
+        "other": b["model"],
+        "other_run": b["run"],
+        "other_value": b[metric],
+        "difference": difference,
+        "difference_low": difference - half,
+        "difference_high": difference + half,
+    }
+
+
+def _with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Classifier probes against the paper's Table 4; the interval is of our own deviation."""
+    published, source = read_published("hypernymy_table4_classifier")
+    paper = published.set_index("model")
+    for row in run.table("metrics.csv").to_dict("records"):
+        kind = "static" if row["model"] in VECTORS else "bert-context"
+        if row.get("input") == "partial":
+            kind = kind.removesuffix("-context") + "-partial"
+        kind = MAJORITY if row["model"] == MAJORITY else kind
+        column = f"{row['setting']}_mean"
+        if column in paper:
+            yield _against(run, row, "accuracy_mean", kind, float(paper.at[kind, column]), source)
+
+
+def _with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """P@1 against the LAMA paper's Table 2: macro averages and relation types."""
+    published, source = read_published("lama_table2_p_at_1")
+    total = published["relation"] == "total"
+    paper = published.assign(relation=published["relation"].where(~total, "macro"))
+    paper = paper.set_index(["corpus", "relation"])
+    for row in run.table("metrics.csv").to_dict("records"):
+        large = "large" in str(row["model"])
+        column = "freq" if row["model"] == "freq" else "bert_large" if large else "bert_base"
+        relation = row["relation"] if row["relation"] in LAMA_ROWS else None
+        key = (row["source"], relation or row.get("type"))
+        if relation and key in paper.index and paper.at[key, column] == paper.at[key, column]:
+            yield _against(run, row, "p_at_1", column, float(paper.at[key, column]), source)
+
+
+LAMA_ROWS = ("macro", "1-1", "N-1", "N-M")
+PUBLISHED = {"classify": _with_table_4, "lama": _with_lama}
+
+
+def _against(
+    run: FinishedRun, row: dict[str, Any], metric: str, other: str, theirs: float, source: str
+) -> dict[str, Any]:
+    """One value against a published one, whose own uncertainty is not known."""
+    words = [str(v) for k, v in row.items() if isinstance(v, str) and k != "model"]
+    ends = {
+        f"difference_{end}": row.get(f"{metric}_{end}", np.nan) - theirs for end in ("low", "high")
+    }
+    return {
+        "command": run.command,
+        "setting": " ".join(words),
+        "metric": metric,
+        "model": row["model"],
+        "run": run.folder.name,
+        "value": row[metric],
+        "other": f"published {other}",
+        "other_run": source,
+        "other_value": theirs,
+        "difference": row[metric] - theirs,
+        **ends,
+    }

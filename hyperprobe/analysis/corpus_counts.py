@@ -1,0 +1,164 @@
+"""What a corpus says: how often each word stands in it, and each pair in a defining pattern.
+
+The counts of the embedded model's corpus ship; a user brings a file of pair
+counts, or text that is counted here with the same patterns.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from hyperprobe.contexts.corpus import Skipped, read_chunks
+from hyperprobe.errors import UserError
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
+from hyperprobe.morphology import plural
+
+PATTERNS = ("n_is_a", "n_are", "n_hearst")
+WORD = re.compile(r"[a-z]+(?:['’-][a-z]+)*|[0-9]+")
+_WORD = r"([a-z]+)"
+
+
+@dataclass(frozen=True)
+class CorpusCounts:
+    """Counts of one `source`.
+
+    `words`: lower-case word -> occurrences, or None when only pairs are known.
+    `pairs`: `hyponym`, `hypernym` and one column of occurrences for each pattern.
+    `models`: which models were trained on it, or None for "ask about all".
+    """
+
+    source: str
+    words: pd.Series | None
+    pairs: pd.DataFrame
+    models: tuple[str, ...] | None = None
+
+    def about(self, predictions: pd.DataFrame) -> pd.DataFrame:
+        """The predictions of the models that these counts are about."""
+        if self.models is None:
+            return predictions
+        return predictions[predictions["model"].isin(self.models)]
+
+
+def embedded_counts() -> CorpusCounts:
+    """The exact counts of the text that the embedded model and vectors were trained on."""
+    words, pairs = (
+        pd.read_csv(EMBEDDED_FOLDER / f"corpus_{name}.tsv", sep="\t", keep_default_na=False)
+        for name in ("words", "pairs")
+    )
+    models = (EMBEDDED, f"control:{EMBEDDED}", *EMBEDDED_VECTORS)
+    return CorpusCounts("embedded corpus", words.set_index("word")["count"], pairs, models)
+
+
+def read_pair_counts(path: Path, predictions: pd.DataFrame) -> CorpusCounts:
+    """A user's file of Hearst-pattern counts: hyponym, hypernym and count, tab-separated.
+
+    No header; `.gz` or plain; words of a phrase are joined by `_`. Pairs that the
+    file does not list have a count of 0. Raises `UserError` with the line of a bad row.
+    """
+    wanted = _pairs(predictions)
+    found: Counter[tuple[str, str]] = Counter()
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                cells = line.rstrip("\n").split("\t")
+                if len(cells) != 3 or not cells[2].strip().isdecimal():
+                    raise UserError(
+                        f"{path}:{number}: write hyponym, hypernym and count, tab-separated"
+                    )
+                hyponym, hypernym = cells[0].lower(), cells[1].lower()
+                if wanted.get(hyponym) == hypernym:
+                    found[hyponym, hypernym] += int(cells[2])
+    except FileNotFoundError as error:
+        raise UserError(f"no file of pair counts {path}: check the name") from error
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        raise UserError(f"{path}: damaged or no UTF-8 ({error}): save it again") from error
+    rows = [(*pair, found[pair]) for pair in wanted.items()]
+    return CorpusCounts(
+        str(path), None, pd.DataFrame(rows, columns=["hyponym", "hypernym", "n_hearst"])
+    )
+
+
+def count_file(
+    path: Path,
+    predictions: pd.DataFrame,
+    text_field: str,
+    skipped: Skipped,
+    at: Callable[[int], None] = lambda n: None,
+) -> pd.DataFrame:
+    """The counts of one corpus file: `hyponym`, `hypernym`, `count` and the patterns."""
+    counter = PairCounter(_pairs(predictions))
+    words: Counter[str] = Counter()
+    for chunk in read_chunks(path, text_field, skipped, at):
+        for line in chunk.lower().splitlines():
+            words.update(w for w in WORD.findall(line) if w in counter.singular_of)
+            counter.add(line)
+    table = counter.table()
+    table.insert(2, "count", [words[hyponym] for hyponym in table["hyponym"]])
+    return table
+
+
+def sum_counts(source: str, tables: Iterable[pd.DataFrame]) -> CorpusCounts:
+    """One corpus's counts from those of its files."""
+    total = pd.concat(list(tables)).groupby(["hyponym", "hypernym"], sort=False).sum().reset_index()
+    words = total.drop_duplicates("hyponym").set_index("hyponym")["count"]
+    return CorpusCounts(source, words, total.drop(columns="count"))
+
+
+def _pairs(predictions: pd.DataFrame) -> dict[str, str]:
+    return dict(zip(predictions["hyponym"], predictions["hypernym"], strict=True))
+
+
+def patterns(category: str) -> dict[str, re.Pattern[str]]:
+    """Name -> pattern whose one group is the hyponym: the probes' own form, and Hearst's (1992)."""
+    many = plural(category)
+    hearst = (
+        rf"\b{many},? such as (?:an? |the )?{_WORD}",
+        rf"\bsuch {many} as (?:an? |the )?{_WORD}",
+        rf"\b{_WORD},? (?:and|or) other {many}\b",
+        rf"\b{many},? (?:including|especially) (?:an? |the )?{_WORD}",
+    )
+    return {
+        "n_is_a": re.compile(rf"\b{_WORD} is an? {category}\b"),
+        "n_are": re.compile(rf"\b{_WORD} are {many}\b"),
+        **{f"n_hearst {i}": re.compile(pattern) for i, pattern in enumerate(hearst)},
+    }
+
+
+@dataclass
+class PairCounter:
+    """Counts the defining patterns of `pairs` (hyponym -> hypernym) in lines of lower-case text."""
+
+    pairs: dict[str, str]
+    found: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.singular_of = {plural(word): word for word in self.pairs}
+        self.singular_of |= {word: word for word in self.pairs}
+        self._compiled = {
+            category: patterns(category) for category in dict.fromkeys(self.pairs.values())
+        }
+
+    def add(self, line: str) -> None:
+        for category, tests in self._compiled.items():
+            if category not in line:
+                continue
+            for name, pattern in tests.items():
+                for match in pattern.finditer(line):
+                    word = self.singular_of.get(match[1])
+                    if word and self.pairs[word] == category:
+                        self.found[word, name.split()[0]] += 1
+
+    def table(self) -> pd.DataFrame:
+        """One row per pair in the order of `pairs`: `hyponym`, `hypernym` and `PATTERNS`."""
+        rows = [
+            (word, category, *(self.found[word, name] for name in PATTERNS))
+            for word, category in self.pairs.items()
+        ]
+        return pd.DataFrame(rows, columns=["hyponym", "hypernym", *PATTERNS])

@@ -1,0 +1,65 @@
+"""Questions that need the model again: other articles, negation, paraphrases of the prompt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import pandas as pd
+
+from hyperprobe.morphology import indefinite_article
+from hyperprobe.predictions import SINGULAR, Article, predict_probe
+
+NEGATED = "negated"
+ARTICLES: tuple[Article, ...] = get_args(Article)
+# {A} and {a} are the hyponym's article, {x} the hyponym, {b} the category's article.
+TEMPLATES = (
+    "The {x} is {b} [MASK].",
+    "Every {x} is {b} [MASK].",
+    "Any {x} is {b} [MASK].",
+    "{A} {x} is a kind of [MASK].",
+    "{A} {x} is a type of [MASK].",
+    "{A} {x} is a sort of [MASK].",
+    "{A} {x} is an example of {b} [MASK].",
+    "This is {a} {x}, so it is {b} [MASK].",
+    "{A} {x}, which is {b} [MASK], was there.",
+    "{A} {x} or some other [MASK] was there.",
+    "What kind of [MASK] is {a} {x}?",
+    "My favourite [MASK] is the {x}.",
+)
+
+
+def ask_again(model: Any, frame: pd.DataFrame, article: Article) -> pd.DataFrame:
+    """The model's predictions for every variant: two more article policies, negation, templates.
+
+    `article` is the policy of the run, under which negation and templates are
+    asked too (`gold` for a run under `marginal`, which has no one prompt to vary).
+    """
+    policy = one_prompt(article)
+    parts = [
+        predict_probe(model, frame, SINGULAR, other).assign(variant=other)
+        for other in ARTICLES
+        if other != article
+    ]
+    asked = {NEGATED: list(frame["negated"])} if "negated" in frame else {}
+    asked |= {template: fill_template(frame, template) for template in TEMPLATES}
+    for variant, prompts in asked.items():
+        if any(prompts):
+            rows = frame.assign(variant=prompts)
+            probe = replace(SINGULAR, prompt="variant")
+            parts.append(predict_probe(model, rows, probe, policy).assign(variant=variant))
+    return pd.concat(parts, ignore_index=True)
+
+
+def one_prompt(article: Article) -> Article:
+    """The policy under which variants of the prompt are asked in a run under `article`."""
+    return "gold" if article == "marginal" else article
+
+
+def fill_template(frame: pd.DataFrame, template: str) -> list[str]:
+    """The template's prompt for each item."""
+    prompts = []
+    for hyponym, hypernym in zip(frame["hyponym"], frame["hypernym"], strict=True):
+        a, b = indefinite_article(hyponym), indefinite_article(hypernym)
+        prompts.append(template.format(A=a.capitalize(), a=a, x=hyponym, b=b))
+    return prompts

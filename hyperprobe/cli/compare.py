@@ -1,0 +1,42 @@
+"""`hyperprobe compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hyperprobe.cli.common import Json, Results, app, say
+
+
+@app.command("compare")
+def compare_command(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, of any command.")],
+    published: Annotated[
+        bool, typer.Option("--published", help="Also against the papers' tables.")
+    ] = False,
+    results: Results = Path("results"),
+    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Compare the models of runs with each other and with the papers, with intervals.
+
+    Example: hyperprobe compare results/zero-shot-0123456789 --published
+    """
+    from hyperprobe import terminal
+    from hyperprobe.analysis.compare import compare
+    from hyperprobe.report.comparison import comparison_findings, comparison_tables
+    from hyperprobe.report.table import show
+
+    made = compare(runs, published, results, seed)
+    if as_json:
+        settings = {"runs": [str(run) for run in runs], "published": published, "seed": seed}
+        rows = terminal.json_rows(made.differences)
+        terminal.print_json("compare", settings, made.folder, rows)
+        return
+    for table in comparison_tables(made.differences):
+        show(table)
+    for finding in comparison_findings(made.differences):
+        print(f"- {finding.text}")
+    say(f"differences in {made.folder}")

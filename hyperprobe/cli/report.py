@@ -1,0 +1,30 @@
+"""`hyperprobe report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hyperprobe.cli.common import Results, app, say
+
+
+@app.command("report")
+def report_command(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, of any command.")],
+    results: Results = Path("results"),
+) -> None:
+    """Make one HTML page of runs, with Markdown, LaTeX tables and figures beside it.
+
+    Analyses of a zero-shot run that lie beside it are taken along.
+
+    Example: hyperprobe report results/zero-shot-0123456789
+    """
+    from hyperprobe.report.report import report
+
+    made = report(runs, results)
+    print(made.content.headline + ".")
+    for finding in made.content.findings:
+        print(f"- {finding.text}")
+    say(f"page in {made.html}; Markdown, LaTeX and figures beside it")
