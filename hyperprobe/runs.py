@@ -99,26 +99,36 @@ class Run:
 
         `compute` returns them with a description of the model for `run.json`.
         """
-        name = hashlib.sha256(key.encode()).hexdigest()[:16]
-        stored, about = self._cells / f"{name}.parquet", self._cells / f"{name}.json"
-        if stored.exists() and about.exists():
-            try:
-                frame = pd.read_parquet(stored)
-                notes = json.loads(about.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                pass  # damaged after it was written: do it again
-            else:
-                self._models[key], self._timings[key] = notes["model"], notes["seconds"]
-                return frame
+        frame = self.stored(key)
+        if frame is not None:
+            return frame
         started = time.perf_counter()
         frame, model = compute()
         self._models[key] = model
         self._timings[key] = round(time.perf_counter() - started, 3)
         notes = {"model": model, "seconds": self._timings[key]}
+        stored, about = self._cell_files(key)
         # The notes come first: a cell counts only once its predictions are there too.
         write_text(about, json.dumps(notes))
         write_frame(stored, frame)
         return frame
+
+    def stored(self, key: str) -> pd.DataFrame | None:
+        """What `cell` has stored under this key, or None when that is still to be computed."""
+        stored, about = self._cell_files(key)
+        if not (stored.exists() and about.exists()):
+            return None
+        try:
+            frame = pd.read_parquet(stored)
+            notes = json.loads(about.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None  # damaged after it was written: do it again
+        self._models[key], self._timings[key] = notes["model"], notes["seconds"]
+        return frame
+
+    def _cell_files(self, key: str) -> tuple[Path, Path]:
+        name = hashlib.sha256(key.encode()).hexdigest()[:16]
+        return self._cells / f"{name}.parquet", self._cells / f"{name}.json"
 
     def finish(self, tables: dict[str, pd.DataFrame], seed: int | None = None) -> None:
         """Write `tables` (file name -> frame) and `run.json`, which marks the run as whole."""

@@ -37,8 +37,7 @@ def load_model(
     path = model_path(name)
     if is_vectors(name):
         return StaticModel(name, load_vectors(path), identify(name))
-    folder = str(path) if path.is_dir() else name.removeprefix(RANDOM)
-    return _load_masked(name, folder, device, dtype, trust_remote_code)
+    return _load_masked(name, _folder(name), device, dtype, trust_remote_code)
 
 
 def is_vectors(name: str) -> bool:
@@ -74,6 +73,83 @@ def identify(name: str) -> dict[str, Any]:
 def _load_masked(
     name: str, folder: str, device: str, dtype: str, trust_remote_code: bool
 ) -> MaskedModel:
+    config, tokenizer = read_tokenizer(name, folder, trust_remote_code)
+    if tokenizer.mask_token is None:
+        raise UserError(_no_mask(name))
+    model, missing = read_weights(
+        "AutoModelForMaskedLM", name, folder, config, device, dtype, trust_remote_code
+    )
+    if missing:
+        raise UserError(_incomplete(name, missing, "it is no masked language model"))
+    return MaskedModel(name, model, tokenizer, source_of(name, config))
+
+
+def load_encoder(
+    name: str, device: str = "auto", dtype: str = "fp32", trust_remote_code: bool = False
+) -> tuple[Any, Any, dict[str, Any]]:
+    """A Hugging Face model of any family without its head, its tokenizer, and its source.
+
+    Of a sequence-to-sequence model it is the encoder. `name` as in `load_model`.
+    """
+    folder = _folder(name)
+    config, tokenizer = read_tokenizer(name, folder, trust_remote_code)
+    model, missing = read_weights(
+        "AutoModel", name, folder, config, device, dtype, trust_remote_code
+    )
+    # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
+    if missing := [key for key in missing if "pooler" not in key]:
+        raise UserError(_incomplete(name, missing, "it is no transformer"))
+    if config.is_encoder_decoder:
+        model = model.get_encoder()
+    return model.eval(), tokenizer, source_of(name, config)
+
+
+def read_config(name: str, trust_remote_code: bool = False) -> Any:
+    """The Hugging Face configuration of a model, without its weights."""
+    return read_tokenizer(name, _folder(name), trust_remote_code)[0]
+
+
+def _folder(name: str) -> str:
+    """What Hugging Face loads for this name: a folder here, or a name on the hub."""
+    path = model_path(name)
+    return str(path) if path.is_dir() else name.removeprefix(RANDOM)
+
+
+def source_of(name: str, config: Any) -> dict[str, Any]:
+    """The hashes of a local model's files, and the revision of one from the hub."""
+    return {**identify(name), "revision": getattr(config, "_commit_hash", None)}
+
+
+def read_tokenizer(name: str, folder: str, trust_remote_code: bool) -> tuple[Any, Any]:
+    """The configuration and tokenizer in `folder`, or on the hub under that name."""
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tuple(
+                auto.from_pretrained(folder, trust_remote_code=trust_remote_code)
+                for auto in (transformers.AutoConfig, transformers.AutoTokenizer)
+            )
+    except Exception as error:
+        raise UserError(_explain(name, error)) from error
+
+
+def read_weights(
+    auto: str,
+    name: str,
+    folder: str,
+    config: Any,
+    device: str,
+    dtype: str,
+    trust_remote_code: bool,
+) -> tuple[Any, list[str]]:
+    """The model that the Auto class called `auto` makes, and the keys that it lacks weights for.
+
+    Random weights of a fixed seed when `name` asks for them.
+    """
     import torch
     import transformers
 
@@ -81,29 +157,20 @@ def _load_masked(
         raise UserError(f"unknown dtype {dtype}: choose from {', '.join(DTYPES)}")
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    precision = torch.bfloat16 if dtype == "bf16" else torch.float32
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            config = transformers.AutoConfig.from_pretrained(
-                folder, trust_remote_code=trust_remote_code
-            )
-            tokenizer = transformers.AutoTokenizer.from_pretrained(
-                folder, trust_remote_code=trust_remote_code
-            )
-            if tokenizer.mask_token is None:
-                raise UserError(_no_mask(name))
-            precision = torch.bfloat16 if dtype == "bf16" else torch.float32
+            auto_class = getattr(transformers, auto)
             if name.startswith(RANDOM):
                 with torch.random.fork_rng():
                     torch.manual_seed(RANDOM_SEED)
-                    model = transformers.AutoModelForMaskedLM.from_config(
+                    model = auto_class.from_config(
                         config, dtype=precision, trust_remote_code=trust_remote_code
                     )
                 missing = []
             else:
-                model, report = transformers.AutoModelForMaskedLM.from_pretrained(
+                model, report = auto_class.from_pretrained(
                     folder,
                     dtype=precision,
                     trust_remote_code=trust_remote_code,
@@ -111,27 +178,18 @@ def _load_masked(
                     output_loading_info=True,
                 )
                 missing = sorted(report["missing_keys"])
-    except UserError:
-        raise
     except Exception as error:
         raise UserError(_explain(name, error)) from error
     try:
-        model = model.to(device)
+        return model.to(device), missing
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0][:120]
         raise UserError(f"cannot use device {device} ({reason}): choose cpu or auto") from error
-    if missing:
-        raise UserError(
-            f"{name} has no weights for {missing[0]}"
-            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}: "
-            "it is no masked language model, or its files are incomplete"
-        )
-    return MaskedModel(
-        name,
-        model,
-        tokenizer,
-        {**identify(name), "revision": getattr(config, "_commit_hash", None)},
-    )
+
+
+def _incomplete(name: str, missing: list[str], otherwise: str) -> str:
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return f"{name} has no weights for {missing[0]}{more}: {otherwise}, or its files are incomplete"
 
 
 def _no_mask(name: str) -> str:
