@@ -47,6 +47,9 @@ def answer(
         part = work(vectors, rows, examples, seeds, check, view)
         parts.append(part.assign(fold=fold))
     frame = pd.concat(parts, ignore_index=True)
+    if view != CODE_LENGTH:
+        pair = frame[["hyponym", "hypernym"]]
+        frame["known"] = ~pair.isin(set(representation.unknown)).any(axis=1)
     return frame.assign(
         setting=folds["setting"].iloc[0],
         model=representation.name,
@@ -60,7 +63,7 @@ def predict_majority(folds: pd.DataFrame) -> pd.DataFrame:
     test = folds[folds["partition"] == "test"]
     share = test.groupby(["setting", "fold"])["label"].transform("mean")
     frame = test[["setting", "fold", "hyponym", "hypernym", "label"]].assign(
-        model=MAJORITY, input=FULL, classifier=NET, layer="", seed=0, question=PAIR
+        model=MAJORITY, input=FULL, classifier=NET, layer="", seed=0, question=PAIR, known=True
     )
     return frame.assign(log_odds=np.where(share >= 0.5, 1.0, -1.0))
 

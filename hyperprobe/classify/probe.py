@@ -5,9 +5,10 @@ tell hypernyms from others of their group still tell them for words it has not
 seen? Beside each representation: the hypernym alone, random weights, spelling.
 
 A predictions frame has one row per answer: `setting, model, input, classifier,
-layer, fold, seed, question, hyponym, hypernym, label, log_odds`. `question` is
-`pair` for the test itself, `reversed` for its positive pairs the wrong way round,
-`control` for the control task. Above zero, `log_odds` (nats) say "hypernym".
+layer, fold, seed, question, hyponym, hypernym, label, log_odds, known`. `question`
+is `pair` for the test itself, `reversed` for its positive pairs the wrong way round,
+`control` for the control task. Above zero, `log_odds` (nats) say "hypernym". Pairs
+with a word that has no vector are not `known`.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ COLUMNS = (
     "hypernym",
     "label",
     "log_odds",
+    "known",
 )
 
 

@@ -11,7 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from hyperprobe import __version__
-from hyperprobe.cli import analyze, build_diagnostic, contexts, lama, zero_shot  # noqa: F401
+from hyperprobe.cli import (  # noqa: F401
+    analyze,
+    build_diagnostic,
+    classify,
+    contexts,
+    lama,
+    zero_shot,
+)
 from hyperprobe.cli.common import app, say
 from hyperprobe.errors import UserError
 

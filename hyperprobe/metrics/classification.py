@@ -30,7 +30,8 @@ def accuracy_by_run(predictions: pd.DataFrame) -> pd.DataFrame:
 def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> pd.DataFrame:
     """One row per (setting, model, input), in the order of the frame; NaN where none applies.
 
-    `accuracy_*` is the net's on the test pairs; `false_positive_share` is of its
+    `accuracy_*` is the net's on the `n_test` test pairs, in `n_unknown` of which a word
+    has no vector; `false_positive_share` is of its
     errors; `reversed_rejected` is how many positive pairs it rejects the wrong way
     round; `logistic_*` is a logistic regression's accuracy; `control_*` the net's on
     the control task and `selectivity` the accuracy above it (Hewitt & Liang 2019,
@@ -51,6 +52,7 @@ def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> p
         answers = asked[
             (asked["setting"] == setting) & (asked["model"] == model) & (asked["input"] == view)
         ]
+        row["n_unknown"] = count_unknown(answers)
         row["false_positive_share"] = false_positive_share(answers)
         backwards = own[(own["classifier"] == NET) & (own["question"] == REVERSED)]
         row["reversed_rejected"] = backwards["accuracy"].mean()
@@ -62,6 +64,12 @@ def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> p
         row |= _mean_and_deviation("compression", _compression(codes, setting, model, view))
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def count_unknown(predictions: pd.DataFrame) -> int:
+    """How many test pairs have a word without a vector."""
+    pairs = predictions[(predictions["question"] == PAIR) & ~predictions["known"]]
+    return len(pairs.drop_duplicates(["fold", "hyponym", "hypernym"]))
 
 
 def false_positive_share(predictions: pd.DataFrame) -> float:
