@@ -74,13 +74,15 @@ def represent(
     if len(unknown) == len(words):
         raise UserError(f"{name} has a vector for none of the words: is it for another language?")
     about["without_vector"] = unknown
-    table = scaled(torch.from_numpy(vectors)[None])
+    table = scaled(vectors[None])
     return Representation(name, table, first, second, ("",), tuple(unknown), about)
 
 
-def scaled(vectors: torch.Tensor) -> torch.Tensor:
+def scaled(vectors: Vectors) -> torch.Tensor:
     """Each layer divided by its root mean square: one learning rate fits all representations."""
-    return vectors / vectors.pow(2).mean(dim=(1, 2), keepdim=True).sqrt()
+    # (numpy's sums, unlike torch's, are the same on any number of threads)
+    squares = np.square(vectors, dtype=np.float64).mean(axis=(1, 2), keepdims=True)
+    return torch.from_numpy((vectors / np.sqrt(squares)).astype(np.float32))
 
 
 def static_vectors(vectors: Any, words: Sequence[str]) -> tuple[Vectors, list[str]]:
@@ -141,7 +143,7 @@ def _contextual(
     path = cache / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.safetensors"
     vectors = _stored(path)
     if vectors is None:
-        vectors = torch.from_numpy(encode(model, tokenizer, mentions, wanted, name))
+        vectors = encode(model, tokenizer, mentions, wanted, name)
         _store(path, vectors)
     about = {
         "name": name,
@@ -156,18 +158,19 @@ def _contextual(
     return Representation(name, scaled(vectors), first, second, tuple(names), (), about)
 
 
-def _stored(path: Path) -> torch.Tensor | None:
+def _stored(path: Path) -> Vectors | None:
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
+    from safetensors.numpy import load_file
 
     try:
-        return load_file(path)["vectors"]
+        vectors: Vectors = load_file(path)["vectors"]
     except (OSError, SafetensorError, KeyError):
         return None  # not there yet, or damaged after it was written: encode
+    return vectors
 
 
-def _store(path: Path, vectors: torch.Tensor) -> None:
-    from safetensors.torch import save_file
+def _store(path: Path, vectors: Vectors) -> None:
+    from safetensors.numpy import save_file
 
     write_atomically(path, lambda partial: save_file({"vectors": vectors}, partial))
 
