@@ -73,7 +73,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class ClassifyResult:
-    """The run's `folder`, the `folds`, the `predictions`, and the tables made from these.
+    """The run's `folder`, the `folds` of both settings, the `predictions`, and their tables.
 
     `layers` and `code_lengths` are empty frames unless asked for.
     """
@@ -136,6 +136,7 @@ def classify(
         "classify",
         {
             "models": {name: identify(name) for name in names},
+            "settings": list(settings),
             "folds": hashlib.sha256(table.to_csv(index=False).encode()).hexdigest(),
             "layer": layer,
             "analyses": sorted(set(analyses)),
@@ -180,13 +181,20 @@ def classify(
     missing.sort(key=lambda cell: cell.is_quick)
     with progress("training probes", len(missing)) as advance:
         done |= dict(zip(missing, run_parallel(compute, missing), strict=True))
-    return _finish(run, table, [done[cell] for cell in cells], seed)
+    return _finish(run, table, settings, [done[cell] for cell in cells], seed)
 
 
-def _finish(run: Run, folds: pd.DataFrame, frames: list[pd.DataFrame], seed: int) -> ClassifyResult:
+def _finish(
+    run: Run,
+    folds: pd.DataFrame,
+    settings: Sequence[str],
+    frames: list[pd.DataFrame],
+    seed: int,
+) -> ClassifyResult:
     """The tables made from the cells' frames, stored in the run's folder."""
     codes = [frame for frame in frames if "bits" in frame]
-    answers = [predict_majority(folds), *(frame for frame in frames if "bits" not in frame)]
+    majority = predict_majority(folds[folds["setting"].isin(settings)])
+    answers = [majority, *(frame for frame in frames if "bits" not in frame)]
     predictions = pd.concat(answers, ignore_index=True)[list(COLUMNS)]
     # Settings in order, and in each the models as they were asked.
     order = predictions["setting"].map(SETTINGS.index).argsort(kind="stable")
@@ -212,17 +220,18 @@ def _finish(run: Run, folds: pd.DataFrame, frames: list[pd.DataFrame], seed: int
 
 
 def _folds(path: Path | None, settings: Sequence[str], seed: int) -> pd.DataFrame:
-    """The folds of the settings, made or read."""
+    """Folds, made or read, of both settings: each is encoded in the company of the other, so
+    that its numbers do not depend on whether the other is asked for."""
     if path is None:
         items = load_diagnostic(LM_DIAGNOSTIC_EXTENDED)
-        folds = make_folds(items, read_all(shipped_files()), settings, seed)
+        folds = make_folds(items, read_all(shipped_files()), SETTINGS, seed)
         check_folds(folds)
         return folds
     folds = read_folds(path)
     for setting in settings:
         if setting not in set(folds["setting"]):
             raise UserError(f"{path} has no {setting} folds: add them or choose another --setting")
-    return folds[folds["setting"].isin(settings)].reset_index(drop=True)
+    return folds
 
 
 def _names(models: Sequence[str]) -> list[str]:
