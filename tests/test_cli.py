@@ -101,6 +101,42 @@ def test_build_diagnostic(tmp_path: Path):
     assert files == {"lm-diagnostic-extended.tsv", "lm-diagnostic-extended.jsonl", "run.json"}
 
 
+def test_classify(tmp_path: Path):
+    rows = [
+        "setting fold partition group hyponym hypernym label hyponym_sentence hypernym_sentence"
+    ]
+    for partition, words in (
+        ("train", "auk wren eel cod"),
+        ("dev", "owl gar"),
+        ("test", "emu dab"),
+    ):
+        for word in words.split():
+            for hypernym in ("bird", "fish"):
+                label = int((word in "auk wren owl emu") == (hypernym == "bird"))
+                sentences = f"The_{word}_is_here. A_{hypernym}_in_{partition}."
+                rows.append(f"seen 1 {partition} animals {word} {hypernym} {label} {sentences}")
+    text = (
+        "\n".join(rows).replace(" ", "\t").replace("_", " ").replace("hypernym sen", "hypernym_sen")
+    )
+    text = text.replace("hyponym sen", "hyponym_sen")
+    (tmp_path / "own.tsv").write_text(f"{text}\n")
+    arguments = ("classify", "--setting", "seen", "--folds", "own.tsv", "--seeds", "2")
+    document = json.loads(run(tmp_path, *arguments, "--json").stdout)
+    assert set(document) == {"command", "settings", "run", "rows"}
+    row = document["rows"][-1]
+    assert (row["setting"], row["model"], row["input"]) == ("seen", "embedded", "full")
+    assert 0 <= row["accuracy_mean"] <= 100 and row["accuracy_std"] >= 0
+    assert (row["n_folds"], row["n_seeds"], row["control_mean"]) == (1, 2, None)
+    assert {"majority", "word2vec", "characters", "random:embedded"} <= {
+        row["model"] for row in document["rows"]
+    }
+    files = {path.name for path in (tmp_path / document["run"]).iterdir()}
+    assert files >= {"run.json", "predictions.parquet", "metrics.csv", "folds.tsv", "folds.svg"}
+    done = run(tmp_path, *arguments)
+    assert "seen hypernyms" in done.stdout and "unseen" not in done.stdout
+    assert "embedded (hypernym only)" in done.stdout and document["run"] in done.stderr
+
+
 def test_contexts_check_and_mine(tmp_path: Path):
     done = run(tmp_path, "contexts", "check")
     assert (done.returncode, done.stdout) == (0, "") and "0 findings" in done.stderr
@@ -139,6 +175,11 @@ def test_contexts_check_and_mine(tmp_path: Path):
         (["compare", "nowhere"], "no finished run in nowhere"),
         (["report", "nowhere"], "no finished run in nowhere"),
         (["report"], "Missing argument"),
+        (["classify", "--setting", "heard"], "--setting"),
+        (["classify", "--folds", "none.tsv"], "no folds file none.tsv"),
+        (["classify", "--folds", "column.tsv"], "column.tsv has no column setting"),
+        (["classify", "--layer", "top"], "--layer top: write last"),
+        (["classify", "--layer", "7"], "embedded has no layer 7"),
         (["no-such-command"], "No such command"),
     ],
 )

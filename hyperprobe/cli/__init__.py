@@ -14,6 +14,7 @@ from hyperprobe import __version__
 from hyperprobe.cli import (  # noqa: F401
     analyze,
     build_diagnostic,
+    classify,
     compare,
     contexts,
     lama,

@@ -69,17 +69,7 @@ class LanguageModel(ABC):
     @property
     def max_tokens(self) -> int:
         """The longest input, special tokens included."""
-        limits = [self.tokenizer.model_max_length]
-        table = getattr(
-            getattr(self.model.base_model, "embeddings", None), "position_embeddings", None
-        )
-        if isinstance(table, torch.nn.Embedding):
-            # RoBERTa and its kin count places from after the padding token's id.
-            skipped = 0 if table.padding_idx is None else table.padding_idx + 1
-            limits.append(table.num_embeddings - skipped)
-        elif limit := getattr(self.model.config, "max_position_embeddings", None):
-            limits.append(limit)
-        return int(min(limits))
+        return longest_input(self.model, self.tokenizer)
 
     # -- words and pieces -------------------------------------------------------------
 
@@ -228,6 +218,19 @@ class LanguageModel(ABC):
                     "weights are damaged, or overflow in this precision (try --dtype fp32)"
                 )
             yield places, scores
+
+
+def longest_input(model: Any, tokenizer: Any) -> int:
+    """How many tokens a transformer reads at most, special tokens included."""
+    limits = [tokenizer.model_max_length]
+    table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
+    if isinstance(table, torch.nn.Embedding):
+        # RoBERTa and its kin count places from after the padding token's id.
+        skipped = 0 if table.padding_idx is None else table.padding_idx + 1
+        limits.append(table.num_embeddings - skipped)
+    elif limit := getattr(model.config, "max_position_embeddings", None):
+        limits.append(limit)
+    return int(min(limits))
 
 
 @contextmanager

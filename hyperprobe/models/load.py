@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hyperprobe.models import pretrained
 from hyperprobe.models.autoregressive import Scoring
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.masked import Pll
@@ -37,18 +38,39 @@ def load_model(
     path = model_path(name)
     if is_vectors(name):
         return StaticModel(name, load_vectors(path), identify(name))
-    folder = str(path) if path.is_dir() else name.removeprefix(RANDOM)
     how = Loading(device, dtype, trust_remote_code, pll, causal_scoring)
-    return load_language_model(name, folder, how, name.startswith(RANDOM), identify(name))
+    return load_language_model(name, _folder(name), how, name.startswith(RANDOM), identify(name))
+
+
+def load_encoder(
+    name: str, device: str = "auto", dtype: str = "fp32", trust_remote_code: bool = False
+) -> tuple[Any, Any, dict[str, Any]]:
+    """A Hugging Face model of any family without its head, its tokenizer, and its source.
+
+    Of a sequence-to-sequence model it is the encoder. `name` as in `load_model`.
+    """
+    how = Loading(device, dtype, trust_remote_code)
+    return pretrained.load_encoder(
+        name, _folder(name), how, name.startswith(RANDOM), identify(name)
+    )
+
+
+def config_of(name: str, trust_remote_code: bool = False) -> Any:
+    """The Hugging Face configuration of a model, without its weights."""
+    return read_config(name, _folder(name), trust_remote_code)
 
 
 def family(name: str, trust_remote_code: bool = False) -> str:
     """The `kind` of the model called `name`, from its config alone: nothing else is loaded."""
     if is_vectors(name):
         return StaticModel.kind
+    return family_of(name, config_of(name, trust_remote_code))
+
+
+def _folder(name: str) -> str:
+    """What Hugging Face loads for this name: a folder here, or a name on the hub."""
     path = model_path(name)
-    folder = str(path) if path.is_dir() else name.removeprefix(RANDOM)
-    return family_of(name, read_config(name, folder, trust_remote_code))
+    return str(path) if path.is_dir() else name.removeprefix(RANDOM)
 
 
 def is_vectors(name: str) -> bool:

@@ -53,19 +53,67 @@ def load_language_model(
 ) -> LanguageModel:
     """The model in `folder` (or of that hub name), called `name`; with random weights of a
     fixed seed if asked. `about` goes into its description. Raises `UserError`."""
-    import transformers
 
     config = read_config(name, folder, how.trust_remote_code)
     family = family_of(name, config)
+    tokenizer = _read_tokenizer(name, folder, how)
+    _check_slot(name, family, tokenizer)
+    model, missing = _read_weights(name, folder, how, random, config, CLASSES[family])
+    if missing:
+        raise UserError(_explain_missing(name, config, missing))
+    source = {**about, "revision": getattr(config, "_commit_hash", None)}
+    if family == "masked":
+        return MaskedModel(name, model, tokenizer, source, how.pll)
+    if family == "causal":
+        return CausalModel(name, model, tokenizer, source, how.causal_scoring)
+    return Seq2SeqModel(name, model, tokenizer, source, how.causal_scoring)
+
+
+def load_encoder(
+    name: str, folder: str, how: Loading, random: bool, about: dict[str, Any]
+) -> tuple[Any, Any, dict[str, Any]]:
+    """A model of any family without its head, its tokenizer, and its source.
+
+    Of a sequence-to-sequence model it is the encoder. Raises `UserError`.
+    """
+    config = read_config(name, folder, how.trust_remote_code)
+    tokenizer = _read_tokenizer(name, folder, how)
+    model, missing = _read_weights(name, folder, how, random, config, "AutoModel")
+    # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
+    if missing := [key for key in missing if "pooler" not in key]:
+        raise UserError(_incomplete(name, missing, "it is no transformer"))
+    if config.is_encoder_decoder:
+        model = model.get_encoder()
+    return model.eval(), tokenizer, {**about, "revision": getattr(config, "_commit_hash", None)}
+
+
+def _read_tokenizer(name: str, folder: str, how: Loading) -> Any:
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return transformers.AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=how.trust_remote_code
+            )
+    except Exception as error:
+        raise UserError(_explain(name, error)) from error
+
+
+def _read_weights(
+    name: str, folder: str, how: Loading, random: bool, config: Any, auto_class: str
+) -> tuple[Any, list[str]]:
+    """The model on its device, and the keys that it lacks weights for."""
+    import transformers
+
     _check_shards(name, Path(folder))
     transformers.utils.logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trust = {"trust_remote_code": how.trust_remote_code}
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **trust)
-            _check_slot(name, family, tokenizer)
-            auto = getattr(transformers, CLASSES[family])
+            auto = getattr(transformers, auto_class)
             if random:
                 with torch.random.fork_rng():
                     torch.manual_seed(RANDOM_SEED)
@@ -85,16 +133,9 @@ def load_language_model(
         raise
     except Exception as error:
         raise UserError(_explain(name, error)) from error
-    if missing:
-        raise UserError(_explain_missing(name, config, missing))
     if not getattr(model, "hf_device_map", None):
         model = _to_device(model, how.device)
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    if family == "masked":
-        return MaskedModel(name, model, tokenizer, source, how.pll)
-    if family == "causal":
-        return CausalModel(name, model, tokenizer, source, how.causal_scoring)
-    return Seq2SeqModel(name, model, tokenizer, source, how.causal_scoring)
+    return model, missing
 
 
 def read_config(name: str, folder: str, trust_remote_code: bool) -> Any:
@@ -241,11 +282,12 @@ def _explain_missing(name: str, config: Any, missing: list[str]) -> str:
             f"{name} is an encoder without a language-model head ({classes[0]}), which fills no "
             "slots: use it with hyperprobe classify, or name a model with its head"
         )
-    return (
-        f"{name} has no weights for {missing[0]}"
-        f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}: "
-        "it is no masked language model, or its files are incomplete"
-    )
+    return _incomplete(name, missing, "it is no masked language model")
+
+
+def _incomplete(name: str, missing: list[str], otherwise: str) -> str:
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return f"{name} has no weights for {missing[0]}{more}: {otherwise}, or its files are incomplete"
 
 
 def _explain(name: str, error: Exception) -> str:
