@@ -23,7 +23,8 @@ from hyperprobe.errors import UserError
 from hyperprobe.metrics.classification import summarise
 from hyperprobe.models.load import EMBEDDED, EMBEDDED_VECTORS
 from hyperprobe.report import classify_tables
-from hyperprobe.report.classify_figures import figure_folds, figure_layers, save_figures
+from hyperprobe.report.classify_figures import classify_figures, figure_folds, figure_layers
+from hyperprobe.report.style import save_figures
 from hyperprobe.runs import write_frame
 
 ANALYSES = ("layers", "control-task", "code-length")
@@ -213,9 +214,9 @@ def test_tables_and_figures(result: ClassifyResult, capsys, tmp_path: Path):
     for text in ("seen hypernyms", "characters (hypernym only)", "50.0 ±0.0", "false positives",
                  "selectivity", "compression", "word2vec has no vector"):  # fmt: skip
         assert text in shown
-    paths = save_figures(tmp_path, result.predictions, result.layers)
+    paths = save_figures(tmp_path, classify_figures(result.predictions, result.layers))
     assert {p.name for p in paths} == {"folds.svg", "folds.png", "layers.svg", "layers.png"}
-    again = save_figures(tmp_path / "again", result.predictions, result.layers)
+    again = save_figures(tmp_path / "again", classify_figures(result.predictions, result.layers))
     assert [p.read_bytes() for p in paths] == [p.read_bytes() for p in again]
     assert len(figure_folds(result.predictions).axes) == 2
     (axes,) = figure_layers(result.layers).axes

@@ -32,6 +32,7 @@ from hyperprobe.lama.reference_tokens import reference_tokenise
 from hyperprobe.lama.sources import Relation
 from hyperprobe.metrics.facts import add_filtered_rank
 from hyperprobe.models.load import load_model
+from hyperprobe.report.lama_figures import lama_figures
 from tests.test_cli import one_line_error, run
 
 CANDIDATES = CandidateSet(("bird", "fish", "tree", "tool", "house"))
@@ -201,6 +202,8 @@ def test_a_users_source_from_python(tmp_path: Path, tiny_models: dict[str, Path]
     assert own["n_facts"].loc["micro"].tolist() == [36, 36]
     assert (own.xs("filtered", level=1)["mrr"] >= own.xs("raw", level=1)["mrr"]).all()
     assert set(result.tables["negated.csv"]["relation"]) == {"P0", "P1", "P2", "macro"}
+    figures = lama_figures(result.tables)
+    assert list(figures) == ["p_at_k", "correlations"] and len(figures["p_at_k"].axes) == 1
     for name in ("predictions.parquet", "metrics.csv", "facts.csv", "p_at_k.csv", "run.json"):
         assert (result.folder / name).is_file()
     assert pd.read_parquet(result.folder / "predictions.parquet")["top"].str.len().max() == 10
@@ -228,8 +231,12 @@ def test_several_tokens_on_request(tmp_path: Path, tiny_models: dict[str, Path])
     assert strict.facts["n_several_tokens"].tolist() == [1]
     free = lama([model], [str(source)], results=tmp_path, multi_token=True)
     assert free.facts["n_facts"].tolist() == [2]
+    rows.append({"sub_label": "robin", "obj_label": "птица"})  # letters that the model lacks
+    (source / "Mine" / "P0.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    other = lama([model], [str(source)], results=tmp_path, multi_token=True)
+    assert (other.facts["n_not_spelled"].item(), other.facts["n_facts"].item()) == (1, 2)
     settings = json.loads((free.folder / "run.json").read_text())["settings"]
-    assert "within-word left to right" in settings["scoring"]
+    assert "all of them masked" in settings["scoring"]
 
 
 def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Path]):

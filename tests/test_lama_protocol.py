@@ -61,6 +61,7 @@ def test_rows_are_left_out_in_the_reference_codes_order(tmp_path: Path):
         "n_several_tokens": 1,
         "n_denied": 1,
         "n_repeated": 1,
+        "n_not_spelled": 0,
         "n_facts": 2,
     }
     _, counts = select(relation(path), vocabulary(), any_length=True)

@@ -65,6 +65,7 @@ def classify_command(
     from hyperprobe.classify import classify
     from hyperprobe.models.names import EMBEDDED
     from hyperprobe.report import classify_figures, classify_tables
+    from hyperprobe.report.style import save_figures
 
     settings: dict[str, Any] = {
         "model": model or [EMBEDDED],
@@ -89,7 +90,8 @@ def classify_command(
         dtype=dtype.value,
         trust_remote_code=trust_remote_code,
     )
-    classify_figures.save_figures(result.folder, result.predictions, result.layers)
+    figures = classify_figures.classify_figures(result.predictions, result.layers)
+    save_figures(result.folder, figures)
     if as_json:
         rows = terminal.json_rows(result.metrics)
         terminal.print_json("classify", settings, result.folder, rows)

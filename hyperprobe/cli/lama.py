@@ -97,6 +97,8 @@ def lama_command(
     from hyperprobe.lama.evaluate import lama
     from hyperprobe.models.names import EMBEDDED
     from hyperprobe.report import lama_tables
+    from hyperprobe.report.lama_figures import lama_figures
+    from hyperprobe.report.style import save_figures
 
     settings: dict[str, Any] = {
         "models": model or [EMBEDDED],
@@ -114,6 +116,7 @@ def lama_command(
         "seed": seed,
     }
     result = lama(**settings, results=results, device=device, trust_remote_code=trust_remote_code)
+    save_figures(result.folder, lama_figures(result.tables))
     if as_json:
         rows = terminal.json_rows(result.metrics)
         terminal.print_json("lama", settings, result.folder, rows)

@@ -28,7 +28,12 @@ from hyperprobe.lama.prompts import Prompts, load_prompts
 from hyperprobe.lama.protocol import DROPPED, Fact, Vocabulary, select
 from hyperprobe.lama.reference_tokens import reference_tokenise
 from hyperprobe.lama.sources import DATA, WORDNET, Relation, load_relations
-from hyperprobe.lama.vocabulary import make_vocabulary, read_words, shared_words
+from hyperprobe.lama.vocabulary import (
+    drop_unspelled,
+    make_vocabulary,
+    read_words,
+    shared_words,
+)
 from hyperprobe.metrics.facts import (
     add_filtered_rank,
     compare_on_facts,
@@ -45,7 +50,11 @@ from hyperprobe.runs import Run, file_digest
 
 # What decides a candidate's score when it is several word pieces.
 ONE_TOKEN = "log-probability of one token"
-SEVERAL_TOKENS = "pseudo-log-likelihood, within-word left to right, over the relation's objects"
+# (a pass for each number of masks; left to right it would be one for each beginning of a word)
+SEVERAL_TOKENS = (
+    "sum of the log-probabilities of the object's pieces, each with all of them masked "
+    "(causal models: by the chain rule), among the relation's objects"
+)
 
 
 @dataclass(frozen=True)
@@ -100,9 +109,12 @@ def lama(
         raise UserError("name at least one language model: vectors rank its vocabulary")
     if "random" in controls:
         names += [f"{RANDOM}{name}" for name in language_models]
-    loader = _Loader(device, dtype, trust_remote_code)
+    loader = _Loader(device, dtype, trust_remote_code, multi_token)
     vocabulary = _vocabulary(vocab, language_models, loader, lowercase)
     selected = {r: select(r, vocabulary, lowercase, multi_token) for r in asked}
+    if multi_token:
+        for name in language_models:
+            selected = {r: drop_unspelled(loader.load(name), *s) for r, s in selected.items()}
     kept = [(r, facts) for r, (facts, _) in selected.items() if facts]
     if not kept:
         raise UserError(_nothing_left(selected))
@@ -149,8 +161,9 @@ def lama(
 class _Loader:
     """Loads models when they are first asked and keeps the last one."""
 
-    def __init__(self, device: str, dtype: str, trust_remote_code: bool) -> None:
-        self._options = (device, dtype, trust_remote_code)
+    def __init__(self, device: str, dtype: str, trust_remote_code: bool, multi_token: bool) -> None:
+        pll = "all-masked" if multi_token else "within-word"
+        self._options = (device, dtype, trust_remote_code, pll)
         self._name = ""
         self._model: Any = None
 
@@ -249,7 +262,7 @@ def _finish(
         tables["negated.csv"] = summarise_negated(pd.concat(answers["negated"]))
     if answers["mentions"]:
         mentions = pd.concat(answers["mentions"], ignore_index=True)
-        tables["mentions.csv"] = summarise_mentions(mentions)
+        tables |= {"mentions.csv": summarise_mentions(mentions), "mentions.parquet": mentions}
     files = {"predictions.parquet": table, "metrics.csv": metrics, "facts.csv": facts}
     run.finish({**files, **tables}, seed)
     return LamaResult(run.folder, table, metrics, facts, tables)

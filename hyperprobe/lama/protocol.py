@@ -24,6 +24,7 @@ DROPPED = (
     "n_several_tokens",
     "n_denied",
     "n_repeated",
+    "n_not_spelled",
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
-from hyperprobe.lama.protocol import Vocabulary
+from hyperprobe.lama.protocol import Fact, Vocabulary
 
 
 def shared_words(models: Sequence[Any]) -> list[str]:
@@ -52,6 +52,22 @@ def make_vocabulary(
             "--lowercase, or name another --vocab"
         )
     return Vocabulary(None if given is None else frozenset(given), CandidateSet.of(candidates))
+
+
+def drop_unspelled(
+    model: Any, facts: Sequence[Fact], counts: dict[str, int]
+) -> tuple[list[Fact], dict[str, int]]:
+    """The facts whose objects the model's tokenizer can spell, and the counts brought up to date."""
+    spelled = model.split([fact.object for fact in facts])
+    unknown = model.tokenizer.unk_token_id
+    kept = [
+        fact
+        for fact, ids in zip(facts, spelled, strict=True)
+        if ids and (unknown is None or unknown not in ids)
+    ]
+    n_lost = len(facts) - len(kept)
+    more = {"n_not_spelled": counts["n_not_spelled"] + n_lost, "n_facts": len(kept)}
+    return kept, {**counts, **more}
 
 
 def single_tokens(model: Any, words: Sequence[str]) -> list[bool]:

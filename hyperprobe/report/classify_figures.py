@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from hyperprobe.metrics.classification import NET, PAIR, accuracy_by_run
-from hyperprobe.runs import write_atomically
+from hyperprobe.report.style import styled
 
 CHANCE = 50.0
-FORMATS = ("svg", "png")
 
 
 def figure_folds(predictions: pd.DataFrame) -> Any:
@@ -64,26 +62,10 @@ def figure_layers(layers: pd.DataFrame) -> Any:
     return figure
 
 
-def save_figures(folder: Path, predictions: pd.DataFrame, layers: pd.DataFrame) -> list[Path]:
-    """Write `folds` and, where there are layers, `layers` into `folder`, as SVG and PNG."""
-    figures = {"folds": figure_folds(predictions)}
-    if len(layers):
-        figures["layers"] = figure_layers(layers)
-    return [
-        _save(figure, folder / f"{name}.{ending}")
-        for name, figure in figures.items()
-        for ending in FORMATS
-    ]
-
-
-def _save(figure: Any, path: Path) -> Path:
-    import matplotlib
-
-    def write(partial: Path) -> None:
-        # The same figure is the same bytes: no date, and no random ids.
-        with matplotlib.rc_context({"svg.hashsalt": "hyperprobe"}):
-            metadata = {"Date": None} if path.suffix == ".svg" else None
-            figure.savefig(partial, format=path.suffix[1:], dpi=150, metadata=metadata)
-
-    write_atomically(path, write)
-    return path
+def classify_figures(predictions: pd.DataFrame, layers: pd.DataFrame) -> dict[str, Any]:
+    """File stem -> figure: `folds` and, where there are layers, `layers`."""
+    with styled():
+        figures = {"folds": figure_folds(predictions)}
+        if len(layers):
+            figures["layers"] = figure_layers(layers)
+    return figures

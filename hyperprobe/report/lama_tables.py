@@ -17,6 +17,7 @@ DROPPED_WORDS = {
     "n_several_tokens": "several tokens",
     "n_denied": "denied",
     "n_repeated": "repeated",
+    "n_not_spelled": "letters unknown",
 }
 MAX_EXAMPLES = 8
 

@@ -7,9 +7,12 @@ in `assets/page.css`; hue is never the only difference (markers and labels too).
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from hyperprobe.runs import write_bytes, write_text
 
 INK, MUTED, GRID, PAPER = "#1c2126", "#56606b", "#d5dae0", "#ffffff"
 SERIES = ("#0072b2", "#b84e00", "#007a5a", "#a8508a", "#7a5c00", "#59626c")
@@ -80,3 +83,16 @@ def png_of(figure: Any) -> bytes:
     with styled():
         figure.savefig(out, format="png", dpi=200, metadata={"Software": None})
     return out.getvalue()
+
+
+def save_figures(folder: Path, figures: Mapping[str, Any]) -> list[Path]:
+    """Write each figure (file stem -> figure) into `folder`, as SVG and PNG; returns the files.
+
+    The same figures give the same bytes.
+    """
+    paths = []
+    for stem, figure in figures.items():
+        write_text(folder / f"{stem}.svg", svg_of(figure))
+        write_bytes(folder / f"{stem}.png", png_of(figure))
+        paths += [folder / f"{stem}.svg", folder / f"{stem}.png"]
+    return paths
