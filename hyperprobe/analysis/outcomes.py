@@ -27,11 +27,6 @@ def each_outcome(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataF
         yield diagnostic, model, right.join(items[["hyponym", "hypernym", "zipf"]])
 
 
-def is_language_model(predictions: pd.DataFrame, model: str) -> bool:
-    """Whether `model` itself was asked in context, with a control prompt beside it."""
-    return f"control:{model}" in set(predictions["model"])
-
-
 def is_baseline(model: str) -> bool:
     """Whether a model's name is that of a control rather than of a subject."""
     return model == MAJORITY or model.startswith(("control:", "shuffled:", RANDOM))
