@@ -45,6 +45,7 @@ from hyperprobe.metrics.facts import (
     summarise_negated,
 )
 from hyperprobe.models.load import identify, is_vectors, load_model
+from hyperprobe.models.masked import Pll
 from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
 from hyperprobe.runs import Run, file_digest
 
@@ -162,7 +163,7 @@ class _Loader:
     """Loads models when they are first asked and keeps the last one."""
 
     def __init__(self, device: str, dtype: str, trust_remote_code: bool, multi_token: bool) -> None:
-        pll = "all-masked" if multi_token else "within-word"
+        pll: Pll = "all-masked" if multi_token else "within-word"
         self._options = (device, dtype, trust_remote_code, pll)
         self._name = ""
         self._model: Any = None

@@ -57,7 +57,7 @@ def make_vocabulary(
 def drop_unspelled(
     model: Any, facts: Sequence[Fact], counts: dict[str, int]
 ) -> tuple[list[Fact], dict[str, int]]:
-    """The facts whose objects the model's tokenizer can spell, and the counts brought up to date."""
+    """The facts whose objects the tokenizer can spell, and the counts brought up to date."""
     spelled = model.split([fact.object for fact in facts])
     unknown = model.tokenizer.unk_token_id
     kept = [
