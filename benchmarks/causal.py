@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import random
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -127,6 +128,7 @@ def main() -> None:
                 assert isinstance(model, CausalModel)
                 row = compare(model, clozes, candidates, arguments.sample)
                 rows.append([f"{probe.name}, {scoring}", *row])
+                print(*rows[-1], sep="\t", file=sys.stderr)  # it takes minutes
     print_table(
         f"Shared prefix, {arguments.threads} thread(s), fp32: user CPU seconds and ratios",
         ["probe, scoring", "texts", "shared", "batched", "alone", "x batched", "x alone",
