@@ -282,7 +282,7 @@ def _explain_missing(name: str, config: Any, missing: list[str]) -> str:
             f"{name} is an encoder without a language-model head ({classes[0]}), which fills no "
             "slots: use it with hyperprobe classify, or name a model with its head"
         )
-    return _incomplete(name, missing, "it is no masked language model")
+    return _incomplete(name, missing, "it is no language model with a head")
 
 
 def _incomplete(name: str, missing: list[str], otherwise: str) -> str:
