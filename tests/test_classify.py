@@ -23,7 +23,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.metrics.classification import summarise
 from hyperprobe.models.load import EMBEDDED, EMBEDDED_VECTORS
 from hyperprobe.report import classify_tables
-from hyperprobe.report.classify_figures import classify_figures, figure_folds, figure_layers
+from hyperprobe.report.classify_figures import classify_figures, folds_figure, layers_figure
 from hyperprobe.report.style import save_figures
 from hyperprobe.runs import write_frame
 
@@ -181,7 +181,7 @@ def test_the_paper_s_finding_on_the_embedded_model(
     folds = make_folds(items, read_all(shipped_files()), ["seen", "unseen"])
     folds = folds[folds["fold"] == 1].reset_index(drop=True)
     shown = represent(EMBEDDED, folds, tmp_path)
-    short_training.setattr(net, "MAX_EPOCHS", 8)
+    short_training.setattr(net, "MAX_EPOCHS", 5)
     accuracy = {}
     for setting in ("seen", "unseen"):
         rows = (folds["setting"] == setting).to_numpy()
@@ -218,8 +218,8 @@ def test_tables_and_figures(result: ClassifyResult, capsys, tmp_path: Path):
     assert {p.name for p in paths} == {"folds.svg", "folds.png", "layers.svg", "layers.png"}
     again = save_figures(tmp_path / "again", classify_figures(result.predictions, result.layers))
     assert [p.read_bytes() for p in paths] == [p.read_bytes() for p in again]
-    assert len(figure_folds(result.predictions).axes) == 2
-    (axes,) = figure_layers(result.layers).axes
+    assert len(folds_figure(result.predictions).axes) == 2
+    (axes,) = layers_figure(result.layers).axes
     assert [list(line.get_xdata()) for line in axes.lines][:2] == [[0, 1, 2], [0, 1, 2]]
     json.dumps(result.metrics.to_dict("records"), default=float)
 
