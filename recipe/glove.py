@@ -1,8 +1,14 @@
 """GloVe (Pennington et al. 2014) on the same text: counts, then weighted least squares.
 
 Co-occurrences within a window are weighted by 1/distance (their section 4.2);
-training minimises f(x) (w . c + b + b' - log x)^2 with f(x) = min(1, (x / 100)^0.75)
+training minimises f(x) (w . c + b + b' - log x)^2 with f(x) = min(1, (x / x_max)^0.75)
 by AdaGrad over mini-batches; a word's vector is w + c.
+
+Three things are not theirs, since the corpus is a thousand times smaller and the
+words that matter are rare. Frequent words are thinned out before counting, as
+word2vec does, so that a window reaches the content words of a definition; x_max is
+10 and not 100, as counts are smaller then; AdaGrad starts from nearly nothing, so
+that rare words move too.
 """
 
 from __future__ import annotations
@@ -17,7 +23,9 @@ from scipy.sparse import coo_matrix, csr_matrix
 from recipe.export import askable_words
 from recipe.tokens import word_counts
 
-X_MAX, ALPHA = 100.0, 0.75
+X_MAX, ALPHA = 10.0, 0.75
+SAMPLE = 1e-4  # words more frequent than this share are thinned out
+START = 1e-6  # of the squared gradients
 
 
 def frequent_words(work: Path, n: int = 30_000, min_count: int = 3) -> list[str]:
@@ -27,8 +35,13 @@ def frequent_words(work: Path, n: int = 30_000, min_count: int = 3) -> list[str]
     return sorted({word for word, _ in counts.most_common(n)} | set(asked))
 
 
-def count_pairs(lines: Path, index: dict[str, int], window: int) -> csr_matrix:
-    """Symmetric weighted co-occurrences [n_words, n_words]; unknown words are passed over."""
+def count_pairs(
+    lines: Path, index: dict[str, int], window: int, sample: float, seed: int
+) -> csr_matrix:
+    """Symmetric weighted co-occurrences [n_words, n_words]; unknown words are passed over.
+
+    An occurrence of a word with the share f is kept with probability sqrt(sample / f).
+    """
     ids: list[int] = []
     line_of: list[int] = []
     with lines.open(encoding="utf-8") as source:
@@ -38,6 +51,10 @@ def count_pairs(lines: Path, index: dict[str, int], window: int) -> csr_matrix:
             line_of += [number] * len(known)
     word, place = np.array(ids, dtype=np.int32), np.array(line_of, dtype=np.int32)
     n = len(index)
+    share = np.bincount(word, minlength=n) / len(word)
+    keep = np.sqrt(sample / np.maximum(share, sample))
+    kept = np.random.default_rng(seed).random(len(word)) < keep[word]
+    word, place = word[kept], place[kept]
     total = csr_matrix((n, n), dtype=np.float32)
     for distance in range(1, window + 1):
         same = place[:-distance] == place[distance:]
@@ -64,7 +81,7 @@ def fit(
     n = pairs.shape[0]
     # The last column is the bias.
     sides = [(torch.rand(n, width + 1, generator=random) - 0.5) / width for _ in range(2)]
-    squares = [torch.ones_like(side) for side in sides]
+    squares = [torch.full_like(side, START) for side in sides]
     for number in range(epochs):
         total = 0.0
         order = torch.randperm(len(counts), generator=random)
@@ -88,13 +105,11 @@ def fit(
 
 
 def train_glove(
-    work: Path, words: list[str], seed: int, width: int = 100, epochs: int = 15, window: int = 8
+    work: Path, words: list[str], seed: int, width: int = 150, epochs: int = 4, window: int = 8
 ) -> KeyedVectors:
     """Vectors of `words`, saved as `work/glove.kv`."""
     index = {word: i for i, word in enumerate(words)}
-    pairs = count_pairs(work / "words.txt", index, window)
-    pairs.data[pairs.data < 0.3] = 0  # met once, more than three words apart: mostly noise
-    pairs.eliminate_zeros()
+    pairs = count_pairs(work / "words.txt", index, window, SAMPLE, seed)
     vectors = KeyedVectors(width)
     vectors.add_vectors(words, fit(pairs, width, epochs, seed))
     vectors.save(str(work / "glove.kv"))

@@ -20,7 +20,6 @@ import pandas as pd
 
 from hyperprobe.analysis.outcomes import each_model
 from hyperprobe.diagnostic import CATEGORIES
-from hyperprobe.morphology import plural
 from hyperprobe.wordnet import open_wordnet
 
 CLASSES = ("itself", "hypernym", "generic", "fragment", "other")
@@ -36,7 +35,7 @@ N_EXAMPLES = 5
 def error_class(hyponym: str, answer: str) -> str:
     """The class of a wrong answer to "A HYPONYM is a [MASK]." in any case."""
     hyponym, answer = hyponym.lower(), answer.lower()
-    if answer in (hyponym, plural(hyponym)):
+    if answer == hyponym or open_wordnet().morphy(answer, "n") == hyponym:
         return "itself"
     if answer in GENERIC:
         return "generic"
