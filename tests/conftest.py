@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,10 @@ from transformers import (
     RobertaConfig,
     RobertaForMaskedLM,
 )
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread for each
+    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 SHARED = Path(__file__).parents[2] / "shared"
 WORDS = [

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 
 N_HIDDEN = 300
 DROPOUT = 0.2
-# Not in the paper: chosen once on dev of `seen`, and the same for every representation.
+# Not in the paper: chosen after one look at the embedded model, the same for every representation.
 LEARNING_RATE = 1e-3
 STEPS_PER_EPOCH = 25
 SMALLEST_BATCH = 8
