@@ -77,7 +77,9 @@ def encode_subjects(model: Any, subjects: Sequence[str], template: str) -> list[
         space = part[-1:].isspace() if part else space
     parts.append(("", [whole[before + 1 :]] * len(subjects)))
     limit = model.max_tokens
-    return [_question([(name, rows[i]) for name, rows in parts], limit) for i in range(len(subjects))]
+    return [
+        _question([(name, rows[i]) for name, rows in parts], limit) for i in range(len(subjects))
+    ]
 
 
 def _question(parts: Sequence[tuple[str, Sequence[int]]], limit: int) -> Question:
@@ -145,9 +147,9 @@ def slot_logits(
 
     handle = model.model.base_model.register_forward_hook(keep_slot)
     try:
-        logits = model.model(
-            inputs_embeds=embeddings, attention_mask=attention.to(device)
-        ).logits[:, 0]
+        logits = model.model(inputs_embeds=embeddings, attention_mask=attention.to(device)).logits[
+            :, 0
+        ]
     finally:
         handle.remove()
     return logits.to(torch.promote_types(logits.dtype, torch.float32))  # type: ignore[no-any-return]

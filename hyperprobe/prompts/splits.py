@@ -9,6 +9,7 @@ on another's.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -64,14 +65,25 @@ def load_splits(
     Raises `UserError` on bad files, and for a relation without a template.
     """
     relations = [r for source in sources for r in load_relations(source, data, tuple(only))]
+    for name, n in Counter(relation.name for relation in relations).items():
+        if n > 1:
+            raise UserError(f"two sources have a relation {name}: run them one after the other")
     splits = []
     for relation in relations:
-        given = relation.path.name == TEST and relation.path.with_name(TRAIN).is_file()
+        given = len(fact_files(relation)) > 1
         made = (given_split if given else seeded_split)(relation, vocabulary, lowercase, seed)
         made.template  # noqa: B018 (a relation without one is told before any work)
         check_split(made)
         splits.append(made)
     return splits
+
+
+def fact_files(relation: Relation) -> list[Path]:
+    """The files that a relation's facts come from: its one, or the given parts."""
+    if relation.path.name == TEST and relation.path.with_name(TRAIN).is_file():
+        parts = (relation.path.with_name(name) for name in (TEST, TRAIN, DEV))
+        return [path for path in parts if path.is_file()]
+    return [relation.path]
 
 
 def check_split(split: Split) -> None:
@@ -81,9 +93,7 @@ def check_split(split: Split) -> None:
         raise ValueError(f"{split.relation.name}: {len(leaked)} test pairs are in train or dev")
 
 
-def seeded_split(
-    relation: Relation, vocabulary: Vocabulary, lowercase: bool, seed: int
-) -> Split:
+def seeded_split(relation: Relation, vocabulary: Vocabulary, lowercase: bool, seed: int) -> Split:
     """The split of one file of facts by the hash of the subject.
 
     The same seed and facts give the same split, in whatever order the file has them.
@@ -108,13 +118,11 @@ def given_split(
     relation: Relation, vocabulary: Vocabulary, lowercase: bool, seed: int = 0
 ) -> Split:
     """The three parts of AutoPrompt's layout; pairs of train and dev that test has too go."""
-    parts, counts = {}, {}
-    for part, name in (("test", TEST), ("train", TRAIN), ("dev", DEV)):
-        path = relation.path.with_name(name)
-        if part == "dev" and not path.is_file():
-            parts[part] = []
-            continue
-        parts[part], own = select(replace(relation, path=path), vocabulary, lowercase)
+    parts: dict[str, list[Fact]] = {}
+    counts: dict[str, int] = {}
+    parts["dev"] = []
+    for path in fact_files(relation):
+        parts[path.stem], own = select(replace(relation, path=path), vocabulary, lowercase)
         for reason, n in own.items():
             counts[reason] = counts.get(reason, 0) + n
     test, n_before = _pairs(parts["test"]), len(parts["train"]) + len(parts["dev"])
