@@ -52,7 +52,11 @@ class Prompts:
 
     def describe(self) -> dict[str, Any]:
         """What tells these prompts from others, for a run's settings."""
-        about = {"kind": self.kind, "templates": self.templates, "weights": self.weights}
+        about: dict[str, Any] = {
+            "kind": self.kind,
+            "templates": self.templates,
+            "weights": self.weights,
+        }
         if self.kind == "vectors":
             digest = hashlib.sha256(np.ascontiguousarray(self.vectors).tobytes()).hexdigest()
             about |= {"vectors": digest, "owner": self.owner}

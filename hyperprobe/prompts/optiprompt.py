@@ -67,7 +67,7 @@ def optiprompt(
 
 def random_vectors(model: Any, n: int) -> tuple[str, torch.Tensor]:
     """`[X] [V1] ... [Vn] [Y] .` and vectors [n, dimension] spread as the model's own rows."""
-    table = model.model.get_input_embeddings().weight.float()
+    table = model.model.get_input_embeddings().weight.detach().float()
     vectors = torch.randn(n, table.shape[1]) * float(table.std())
     places = " ".join(f"[V{i}]" for i in range(1, n + 1))
     return f"[X] {places} [Y] .", vectors.to(model.device)
@@ -78,7 +78,7 @@ def vectors_of(model: Any, template: str) -> tuple[str, torch.Tensor]:
 
     A template of nothing but subject and slot has no vectors to learn.
     """
-    table = model.model.get_input_embeddings().weight.float()
+    table = model.model.get_input_embeddings().weight.detach().float()
     parts: list[str] = []
     ids: list[int] = []
     spaced = template.replace("[X]", " [X] ").replace("[Y]", " [Y] ")

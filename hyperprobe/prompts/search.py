@@ -16,7 +16,7 @@ import pandas as pd
 from hyperprobe.errors import UserError
 from hyperprobe.lama.predictions import predict_facts, predict_freq
 from hyperprobe.lama.prompts import Prompts, load_prompts, save_prompts
-from hyperprobe.lama.protocol import Vocabulary
+from hyperprobe.lama.protocol import Fact, Vocabulary
 from hyperprobe.lama.sources import DATA, WORDNET
 from hyperprobe.lama.vocabulary import make_vocabulary, read_words
 from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
@@ -230,12 +230,13 @@ def _baselines(
     name: str,
 ) -> pd.DataFrame:
     """Majority, class prior and naive Bayes, with `helpful_name` of each fact."""
+    methods: dict[str, Callable[[Sequence[Fact]], pd.DataFrame]] = {
+        MAJORITY: lambda facts: predict_freq(split.relation, facts),
+        CLASS_PRIOR: lambda facts: predict_class_prior(split, facts),
+        NAIVE_BAYES: lambda facts: predict_naive_bayes(split, facts, model),
+    }
     frames = []
-    for method, predict in (
-        (MAJORITY, lambda facts: predict_freq(split.relation, facts)),
-        (CLASS_PRIOR, lambda facts: predict_class_prior(split, facts)),
-        (NAIVE_BAYES, lambda facts: predict_naive_bayes(split, facts, model)),
-    ):
+    for method, predict in methods.items():
         dev = float("nan")  # the majority is that of the facts asked: an oracle
         if method != MAJORITY:
             dev = 100 * float((predict(split.selection)["gold_rank"] == 1).mean())
