@@ -19,11 +19,11 @@ from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.lama.prompts import load_prompts
 from hyperprobe.lama.protocol import Fact, Vocabulary
-from hyperprobe.lama.reference_tokens import reference_tokenise
 from hyperprobe.lama.sources import Relation, load_relations
 from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
 from hyperprobe.models.load import load_model
 from hyperprobe.prompts.classifiers import majority, predict_class_prior, predict_naive_bayes
+from hyperprobe.prompts.controls import load_control
 from hyperprobe.prompts.search import Options, prompts
 from hyperprobe.prompts.splits import Split, check_split, given_split, load_splits, seeded_split
 from hyperprobe.prompts.texts import best_of, mine_templates
@@ -286,12 +286,10 @@ def reference_tokens(tokenizer: Any, text: str) -> list[str]:
 
 
 def check_tokens(templates: Any) -> None:
-    model = load_model("embedded")
-    tokenise = reference_tokenise(model.tokenizer)
-    assert tokenise is not None
+    model = load_control("embedded")
     for template in templates:
         cloze = Fact("1", "Jean Dupont", "x").cloze(template)
-        (ids,) = tokenise([cloze.fill("[MASK]")])
+        (ids,) = model.tokenise([cloze.fill("[MASK]")])
         tokens = model.tokenizer.convert_ids_to_tokens(list(ids))
         assert tokens == reference_tokens(model.tokenizer, cloze.fill("[MASK]")), template
 

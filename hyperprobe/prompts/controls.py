@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from hyperprobe.errors import UserError
-from hyperprobe.lama.reference_tokens import reference_tokenise
 from hyperprobe.models.load import RANDOM, RANDOM_SEED, is_vectors, load_model
 from hyperprobe.prompts.learning import seeded
 
@@ -39,8 +38,6 @@ def load_control(
     if control == RANDOM_EMBEDDINGS:
         model.name = f"{RANDOM_EMBEDDINGS}:{name}"
         randomise_embeddings(model, RANDOM_SEED)
-    if rule := reference_tokenise(model.tokenizer):
-        model.tokenise = rule
     return model
 
 
