@@ -25,7 +25,7 @@ from hyperprobe.lama.vectors import (
 from hyperprobe.models.load import load_model
 from hyperprobe.prompts import autoprompt as search
 from hyperprobe.prompts.autoprompt import allowed_tokens, autoprompt, likely_tokens
-from hyperprobe.prompts.controls import RANDOM_EMBEDDINGS, load_control
+from hyperprobe.prompts.controls import RANDOM_EMBEDDINGS, RANDOM_MODEL, load_control
 from hyperprobe.prompts.finetune import finetuned
 from hyperprobe.prompts.learning import Exercise, descend, frozen, seeded
 from hyperprobe.prompts.optiprompt import optiprompt, random_vectors, vectors_of
@@ -367,6 +367,20 @@ def test_random_embeddings_are_all_that_is_random(tiny_models: dict[str, Path]):
     assert changed == {"bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"}
     assert same(weights(control), weights(load_control(name, RANDOM_EMBEDDINGS)))
     assert control.name == f"random-embeddings:{name}"
+
+
+def test_a_random_model_keeps_nothing_but_the_spread(tiny_models: dict[str, Path]):
+    name = str(tiny_models["bert"])
+    plain, control = weights(load_control(name)), load_control(name, RANDOM_MODEL)
+    drawn = weights(control)
+    for key, value in plain.items():
+        if value.ndim > 1:
+            both = torch.stack([value.flatten(), drawn[key].flatten()])
+            assert abs(float(torch.corrcoef(both)[0, 1])) < 0.2, key
+            assert float(drawn[key].std()) == pytest.approx(float(value.std()), rel=0.15), key
+        elif value.dtype.is_floating_point:
+            assert set(drawn[key].tolist()) == ({0.0} if key.endswith("bias") else {1.0}), key
+    assert same(drawn, weights(load_control(name, RANDOM_MODEL)))
 
 
 def test_gradient_methods_refuse_other_models(bert: Any):
