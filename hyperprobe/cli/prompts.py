@@ -101,10 +101,12 @@ def prompts_command(
     Example: hyperprobe prompts --method optiprompt --relation is-a
     """
     from hyperprobe import terminal
-    from hyperprobe.models.load import EMBEDDED
+    from hyperprobe.models.names import EMBEDDED
     from hyperprobe.prompts.search import OPTIPROMPT, Options
     from hyperprobe.prompts.search import prompts as search
     from hyperprobe.report import prompts_tables
+    from hyperprobe.report.prompts_figures import majority_figure
+    from hyperprobe.report.style import save_figures
 
     given = dict(_given(text) for text in prompts or ())
     settings: dict[str, Any] = {
@@ -127,7 +129,7 @@ def prompts_command(
         device=device,
         trust_remote_code=trust_remote_code,
     )
-    prompts_tables.draw_majority(result.metrics, result.splits, result.folder / "majority.svg")
+    save_figures(result.folder, {"majority": majority_figure(result.metrics, result.splits)})
     if as_json:
         rows = terminal.json_rows(result.metrics)
         shown = {**settings, "vectors": vectors, "steps": steps, "candidates": candidates,

@@ -21,6 +21,7 @@ from hyperprobe.cloze import SLOT, CandidateSet, Cloze, Template
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import Scores
 from hyperprobe.models.batching import run_in_batches
+from hyperprobe.models.language import head_sees
 
 PLACE = re.compile(r"(\[X\]|\[Y\]|\[V\d+\])")
 ROWS = 64  # questions scored at once
@@ -135,23 +136,17 @@ def slot_logits(
         ids[i, : len(question.ids)] = torch.tensor(question.ids)
         attention[i, : len(question.ids)] = 1
     rows = torch.arange(len(questions), device=device)
-    slots = torch.tensor([question.slot for question in questions], device=device)
     embeddings = model.model.get_input_embeddings()(ids.to(device))
     if vectors is not None and len(vectors):
         places = torch.tensor([question.places for question in questions], device=device)
         shown = vectors.to(embeddings.dtype).expand(len(questions), -1, -1)
         embeddings = embeddings.index_put((rows[:, None], places), shown)
 
-    def keep_slot(module: Any, args: Any, output: Any) -> Any:
-        return type(output)(last_hidden_state=output[0][rows, slots].unsqueeze(1))
-
-    handle = model.model.base_model.register_forward_hook(keep_slot)
-    try:
+    slots = [question.slot for question in questions]
+    with head_sees(model.model.base_model, range(len(questions)), slots):
         logits = model.model(inputs_embeds=embeddings, attention_mask=attention.to(device)).logits[
-            :, 0
+            0
         ]
-    finally:
-        handle.remove()
     return logits.to(torch.promote_types(logits.dtype, torch.float32))  # type: ignore[no-any-return]
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import torch
 
 from hyperprobe.errors import UserError
-from hyperprobe.models.load import RANDOM_SEED, is_vectors, load_model
+from hyperprobe.models.load import is_vectors, load_model
+from hyperprobe.models.pretrained import RANDOM_SEED
 from hyperprobe.prompts.learning import seeded
 
 NONE, RANDOM_MODEL, RANDOM_EMBEDDINGS = "none", "random-model", "random-embeddings"

@@ -20,7 +20,8 @@ from hyperprobe.lama.protocol import Fact, Vocabulary
 from hyperprobe.lama.sources import DATA, WORDNET
 from hyperprobe.lama.vocabulary import make_vocabulary, read_words
 from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
-from hyperprobe.models.load import EMBEDDED, identify
+from hyperprobe.models.load import identify
+from hyperprobe.models.names import EMBEDDED
 from hyperprobe.prompts.autoprompt import N_CANDIDATES, STEPS, autoprompt
 from hyperprobe.prompts.classifiers import (
     CLASS_PRIOR,

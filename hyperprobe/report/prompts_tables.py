@@ -1,15 +1,11 @@
-"""The terminal's tables of prompt search, and the figure of what prompts elicit."""
+"""The terminal's tables of prompt search."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from hyperprobe.metrics.facts import MACRO, MICRO, TYPES
 from hyperprobe.metrics.prompts import NONE
-from hyperprobe.runs import write_atomically
 from hyperprobe.terminal import MISSING, percent, print_table
 
 
@@ -120,40 +116,3 @@ def print_parts(metrics: pd.DataFrame) -> None:
             "easy: naive Bayes or a random control has the fact right; uhn: the subject's name "
             "does not give the answer away",
         )
-
-
-def draw_majority(metrics: pd.DataFrame, splits: pd.DataFrame, path: Path) -> None:
-    """How often each prompt elicits train's majority object, per relation (Figure 3).
-
-    Lines are the methods on the first model itself, beside the object's share of train
-    and of test; relations in the order of that share of train. Writes `path` (.svg, .png).
-    """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    own = _relations(metrics)
-    own = own[(own["model"] == own["model"].iloc[0]) & own["control"].isin((NONE, ""))]
-    shares = splits[splits["relation"].isin(own["relation"])].sort_values("majority_share_train")
-    order = shares["relation"].tolist()
-    wide = own.pivot(index="relation", columns="method", values="elicits_majority").loc[order]
-    figure, axes = plt.subplots(figsize=(max(6.0, 0.35 * len(order)), 4.0))
-    for part, style in (("train", "--"), ("test", ":")):
-        values = shares[f"majority_share_{part}"]
-        axes.plot(order, values, style, color="black", label=f"share of {part} facts")
-    for method in (m for m in dict.fromkeys(own["method"]) if m not in ("majority", "class-prior")):
-        axes.plot(order, wide[method], marker="o", markersize=3, label=method)
-    axes.set_ylabel("first answer is train's majority, %")
-    axes.set_ylim(-2, 102)
-    axes.tick_params(axis="x", rotation=90)
-    axes.legend(fontsize="small")
-    figure.tight_layout()
-
-    def write(partial: Path) -> None:
-        about: dict[str, Any] = {"Date": None} if path.suffix == ".svg" else {}
-        figure.savefig(partial, format=path.suffix[1:], metadata=about)
-
-    with matplotlib.rc_context({"svg.hashsalt": "hyperprobe"}):
-        write_atomically(path, write)
-    plt.close(figure)
