@@ -18,6 +18,7 @@ from hyperprobe.cli import (  # noqa: F401
     compare,
     contexts,
     lama,
+    prompts,
     report,
     study,
     zero_shot,

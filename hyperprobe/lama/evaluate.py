@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,7 @@ def lama(
         "models": {name: identify(name) for name in names},
         "relations": {f"{r.source}/{r.name}": file_digest(r.path) for r in asked},
         "templates": {f"{r.source}/{r.name}": [r.template, r.negated] for r in asked},
-        "prompts": {name: asdict(p) for name, p in prompts_of.items()},
+        "prompts": {name: p.describe() for name, p in prompts_of.items()},
         "candidates": {
             "n": len(vocabulary.candidates),
             "sha256": hashlib.sha256("\n".join(vocabulary.candidates.words).encode()).hexdigest(),

@@ -12,7 +12,7 @@ cosines for vectors, log shares for `freq`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,10 +43,11 @@ def predict_facts(
     gold = [candidates.index[fact.object] for fact in facts]
     if prompts is None or model.kind == "static":  # vectors read no prompt
         asked: tuple[str | None, ...] = (relation.template,)
-    elif prompts.kind == "ensemble":
+    elif prompts.kind in ("ensemble", "vectors"):
         clozes = clozes_of(model, facts, prompts.templates[0])
-        ranking = _rank_ensemble(model, facts, candidates, gold, prompts)
-        return _frame(model, relation, facts, clozes, candidates, ranking, prompts.name)
+        score = _score_ensemble if prompts.kind == "ensemble" else _score_vectors
+        ranking = _rank(facts, gold, lambda some: score(model, some, candidates, prompts))
+        return answers_frame(model, relation, facts, clozes, candidates, ranking, prompts.name)
     else:
         asked = prompts.templates
     parts = []
@@ -54,7 +55,7 @@ def predict_facts(
         clozes = clozes_of(model, facts, template)
         ranking = model.rank(clozes, candidates, gold, TOP_K)
         name = template or "masked sentence"
-        parts.append(_frame(model, relation, facts, clozes, candidates, ranking, name))
+        parts.append(answers_frame(model, relation, facts, clozes, candidates, ranking, name))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -89,21 +90,34 @@ def _shorten(model: Any, cloze: Cloze, limit: int) -> Cloze:
     return replace(cloze, left=left, right=right)
 
 
-def _rank_ensemble(
-    model: Any,
-    facts: Sequence[Fact],
-    candidates: CandidateSet,
-    gold: Sequence[int],
-    prompts: Prompts,
+def _score_ensemble(
+    model: Any, facts: Sequence[Fact], candidates: CandidateSet, prompts: Prompts
+) -> Scores:
+    """The weighted sum of the log-probabilities over the prompts."""
+    total: Scores = np.zeros((len(facts), len(candidates)), dtype=np.float32)
+    for template, weight in zip(prompts.templates, prompts.weights, strict=True):
+        total += np.float32(weight) * model.score(clozes_of(model, facts, template), candidates)
+    return total
+
+
+def _score_vectors(
+    model: Any, facts: Sequence[Fact], candidates: CandidateSet, prompts: Prompts
+) -> Scores:
+    from hyperprobe.lama.vectors import score_vectors
+
+    prompts.check_owner(model)
+    subjects = [fact.subject for fact in facts]
+    return score_vectors(model, subjects, prompts.templates[0], prompts.vectors, candidates)
+
+
+def _rank(
+    facts: Sequence[Fact], gold: Sequence[int], score: Callable[[list[Fact]], Scores]
 ) -> Ranking:
-    """The ranking by the weighted sum of log-probabilities over the prompts."""
+    """The ranking by `score`, which gives scores over all candidates for some of the facts."""
     parts = []
     for chunk in _chunks(len(facts)):
-        total: Scores = np.zeros((len(chunk), len(candidates)), dtype=np.float32)
-        for template, weight in zip(prompts.templates, prompts.weights, strict=True):
-            clozes = clozes_of(model, [facts[i] for i in chunk], template)
-            total += np.float32(weight) * model.score(clozes, candidates)
-        parts.append(rank_scores(total, [gold[i] for i in chunk], TOP_K))
+        scores = score([facts[i] for i in chunk])
+        parts.append(rank_scores(scores, [gold[i] for i in chunk], TOP_K))
     return Ranking(
         *(
             np.concatenate([getattr(part, name) for part in parts])
@@ -132,7 +146,7 @@ def _about(relation: Relation, facts: Sequence[Fact], texts: Sequence[str]) -> p
     )
 
 
-def _frame(
+def answers_frame(
     model: Any,
     relation: Relation,
     facts: Sequence[Fact],
@@ -141,6 +155,7 @@ def _frame(
     ranking: Ranking,
     prompt: str,
 ) -> pd.DataFrame:
+    """The predictions frame of one prompt: a row per fact, from its ranking."""
     frame = _about(relation, facts, [cloze.text for cloze in clozes])
     unscored = ranking.gold_rank == 0
     frame["prompt"] = prompt

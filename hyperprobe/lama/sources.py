@@ -3,6 +3,9 @@
 FOLDER/relations.jsonl            {"relation", "template", "type", ...}
 FOLDER/TREx/P19.jsonl             {"uuid", "sub_label", "obj_label", "evidences", ...}
 FOLDER/Google_RE/place_of_birth_test.jsonl, ConceptNet/test.jsonl, Squad/test.jsonl
+
+or AutoPrompt's: FOLDER/P19/train.jsonl, dev.jsonl and test.jsonl, with the
+`relations.jsonl` in FOLDER or beside it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from hyperprobe.lama.wordnet_facts import FOLDER as WORDNET_FOLDER
 
 WORDNET, GOOGLE_RE, TREX, CONCEPTNET, SQUAD = "wordnet", "google-re", "trex", "conceptnet", "squad"
 SOURCES = (WORDNET, GOOGLE_RE, TREX, CONCEPTNET, SQUAD)
+TRAIN, DEV, TEST = "train.jsonl", "dev.jsonl", "test.jsonl"
 DATA = Path("lama-data")  # where `hyperprobe lama fetch` puts the official files
 # The reference code has these in its source, not in a file.
 GOOGLE_RE_TEMPLATES = {
@@ -79,7 +83,11 @@ def _relations(source: str, data: Path) -> Iterator[Relation]:
         path = Path(source)
         yield _described(source, path, _descriptions(path.parent, path.parent.parent))
     elif Path(source).is_dir():
-        yield from _in_folder(source, _data_folder(Path(source)), "*")
+        folder = _data_folder(Path(source))
+        if any(folder.glob(f"*/{TRAIN}")):
+            yield from _split_folder(source, folder)
+        else:
+            yield from _in_folder(source, folder, "*")
     else:
         raise UserError(f"no source {source}: name one of {', '.join(SOURCES)}, a file or a folder")
 
@@ -103,6 +111,14 @@ def _in_folder(source: str, folder: Path, inside: str) -> Iterator[Relation]:
             yield _described(source, paths[name], descriptions)
 
 
+def _split_folder(source: str, folder: Path) -> Iterator[Relation]:
+    """AutoPrompt's layout: a folder per relation; the facts that count are those of the test."""
+    descriptions = _descriptions(folder, folder.parent)
+    for path in sorted(folder.glob(f"*/{TEST}")):
+        if path.with_name(TRAIN).is_file():
+            yield _described(source, path, descriptions, path.parent.name)
+
+
 def _descriptions(*folders: Path) -> dict[str, dict[str, Any]]:
     """Rows of the first `relations.jsonl` in `folders`, by relation."""
     for folder in folders:
@@ -117,14 +133,17 @@ def _descriptions(*folders: Path) -> dict[str, dict[str, Any]]:
     return {}
 
 
-def _described(source: str, path: Path, descriptions: dict[str, dict[str, Any]]) -> Relation:
-    row = descriptions.get(path.stem, {})
+def _described(
+    source: str, path: Path, descriptions: dict[str, dict[str, Any]], name: str = ""
+) -> Relation:
+    name = name or path.stem
+    row = descriptions.get(name, {})
     for key in ("template", "template_negated"):
         if row.get(key):
             Template(row[key])
     return Relation(
         source,
-        path.stem,
+        name,
         path,
         row.get("template"),
         row.get("template_negated"),

@@ -1,0 +1,309 @@
+"""`prompts`: methods x controls x relations -> predictions on test facts -> metrics."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hyperprobe.errors import UserError
+from hyperprobe.lama.predictions import predict_facts, predict_freq
+from hyperprobe.lama.prompts import Prompts, load_prompts, save_prompts
+from hyperprobe.lama.protocol import Fact, Vocabulary
+from hyperprobe.lama.sources import DATA, WORDNET
+from hyperprobe.lama.vocabulary import make_vocabulary, read_words
+from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
+from hyperprobe.models.load import identify
+from hyperprobe.models.names import EMBEDDED
+from hyperprobe.prompts.autoprompt import N_CANDIDATES, STEPS, autoprompt
+from hyperprobe.prompts.classifiers import (
+    CLASS_PRIOR,
+    NAIVE_BAYES,
+    majority,
+    predict_class_prior,
+    predict_naive_bayes,
+)
+from hyperprobe.prompts.controls import CONTROLS, NONE, load_control
+from hyperprobe.prompts.finetune import finetuned
+from hyperprobe.prompts.optiprompt import optiprompt
+from hyperprobe.prompts.splits import Split, fact_files, load_splits
+from hyperprobe.prompts.texts import best_of, mine_templates, need_corpus
+from hyperprobe.prompts.uhn import is_helpful
+from hyperprobe.runs import Run, file_digest
+
+MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE = (
+    "manual", "lpaqa", "mine", "autoprompt", "optiprompt", "finetune",
+)  # fmt: skip
+METHODS = (MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE)
+MAJORITY = "majority"
+STARTS = ("manual", "5", "10")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the methods search: `vectors` is OptiPrompt's start, a number or `manual`;
+    `steps` and `n_candidates` are AutoPrompt's; `top_k` templates of `lpaqa` and `mine`
+    (0: LPAQA's weights, the one best mined); `given` prompt files by method."""
+
+    vectors: str = STARTS[0]
+    steps: int = STEPS
+    n_candidates: int = N_CANDIDATES
+    top_k: int = 0
+    corpus: tuple[Path, ...] = ()
+    given: dict[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PromptsResult:
+    """The run's `folder`, where `prompts/` holds what was found, its `predictions` on test
+    facts, their `metrics`, the `splits`, and `tables` in the paper's layouts by file name."""
+
+    folder: Path
+    predictions: pd.DataFrame
+    metrics: pd.DataFrame
+    splits: pd.DataFrame
+    tables: dict[str, pd.DataFrame]
+
+
+def prompts(
+    models: Sequence[str] = (EMBEDDED,),
+    methods: Sequence[str] = (OPTIPROMPT,),
+    controls: Sequence[str] = CONTROLS,
+    sources: Sequence[str] = (WORDNET,),
+    data: Path = DATA,
+    relations: Sequence[str] = (),
+    vocab: Path | None = None,
+    lowercase: bool = False,
+    options: Options | None = None,
+    results: Path = Path("results"),
+    device: str = "auto",
+    dtype: str = "fp32",
+    trust_remote_code: bool = False,
+    seed: int = 0,
+) -> PromptsResult:
+    """Search a prompt for each relation, in each model and its controls, and ask the test facts.
+
+    The manual prompt, the majority object, class prior and naive Bayes always stand
+    beside. Each (model, control, method, relation) is stored when it is done. Raises
+    `UserError` on bad input.
+    """
+    options = options or Options()
+    asked = tuple(dict.fromkeys([MANUAL, *methods]))
+    given = _check(asked, controls, options)
+    loader = _Loader(device, dtype, trust_remote_code)
+    shown = [loader.load(name, NONE) for name in models]
+    vocabulary = make_vocabulary(read_words(vocab) if vocab else None, shown, lowercase)
+    del shown
+    splits = load_splits(sources, data, relations, vocabulary, lowercase, seed)
+    kept = [split for split in splits if split.train and split.test]
+    if not kept:
+        raise UserError(
+            "no relation has a fact to learn from and one to test: choose another --vocab, or "
+            "--lowercase for uncased models"
+        )
+    run = Run(results, "prompts", {
+        "models": {name: identify(name) for name in models},
+        "methods": asked, "controls": list(controls),
+        "relations": {f"{s.relation.source}/{s.relation.name}": [
+            file_digest(path) for path in fact_files(s.relation)
+        ] for s in splits},
+        "templates": {f"{s.relation.source}/{s.relation.name}": s.template for s in splits},
+        "candidates": _digest_words(vocabulary),
+        "options": {**asdict(options), "corpus": [str(p) for p in options.corpus], "given": {
+            method: {name: p.describe() for name, p in own.items()}
+            for method, own in given.items()
+        }},
+        "lowercase": lowercase, "dtype": dtype,
+        "trust_remote_code": trust_remote_code, "seed": seed,
+    })  # fmt: skip
+    find = _Finder(kept, vocabulary, options, given, seed)
+    parts: list[pd.DataFrame] = []
+    for name in models:
+        for split in kept:
+            key = f"baselines: {name} on {split.relation.source}/{split.relation.name}"
+            ask = partial(_baselines, split, find.uhn, vocabulary)
+            parts.append(run.cell(key, partial(loader.ask, name, NONE, ask)))
+        for control in controls:
+            for method in asked:
+                for split in kept:
+                    where = f"{split.relation.source}/{split.relation.name}"
+                    ask = partial(find.answer, run.folder, method, control, split)
+                    key = f"{method}, {control}: {name} on {where}"
+                    parts.append(run.cell(key, partial(loader.ask, name, control, ask)))
+    return _finish(run, parts, splits, models, seed)
+
+
+class _Loader:
+    """Loads models and controls when they are first asked, and keeps the last one."""
+
+    def __init__(self, *options: Any) -> None:
+        self._options = options
+        self._asked: tuple[str, str] | None = None
+        self._model: Any = None
+
+    def load(self, name: str, control: str) -> Any:
+        if self._asked != (name, control):
+            self._model = None  # free it before the next one comes
+            self._model = load_control(name, control, *self._options)
+            self._asked = (name, control)
+        return self._model
+
+    def ask(
+        self, name: str, control: str, predict: Callable[[Any, str], pd.DataFrame]
+    ) -> tuple[pd.DataFrame, Any]:
+        model = self.load(name, control)
+        return predict(model, name), model.describe()
+
+
+class _Finder:
+    """Finds the prompt of a relation by any method, and asks the test facts with it."""
+
+    def __init__(
+        self,
+        splits: Sequence[Split],
+        vocabulary: Vocabulary,
+        options: Options,
+        given: dict[str, dict[str, Prompts]],
+        seed: int,
+    ) -> None:
+        self.splits, self.candidates = splits, vocabulary.candidates
+        self.options, self.given, self.seed = options, given, seed
+        self._mined: dict[str, list[str]] | None = None
+
+    def uhn(self, model: Any, split: Split) -> list[bool]:
+        return is_helpful(model, split.relation, split.test, self.candidates)
+
+    def prompt(self, model: Any, method: str, split: Split) -> Prompts:
+        """The method's prompt for one relation: all that it may see is train and dev."""
+        options, name = self.options, split.relation.name
+        if method in self.given:
+            found = self.given[method].get(name)
+            if found is None:
+                raise UserError(
+                    f"{options.given[method]} has no prompt for {name}: add one, or choose "
+                    "relations with --relation"
+                )
+            if found.kind == "patterns" or (found.kind == "ensemble" and options.top_k):
+                top_k = options.top_k or 1
+                return best_of(model, split, self.candidates, found.templates, top_k)
+            return found
+        if method == MINE:
+            if self._mined is None:
+                self._mined = mine_templates(options.corpus, self.splits)
+            templates = self._mined[name]
+            return best_of(model, split, self.candidates, templates, options.top_k or 1)
+        if method == AUTOPROMPT:
+            steps, n = options.steps, options.n_candidates
+            return autoprompt(model, split, self.candidates, self.seed, steps=steps, n_candidates=n)
+        if method == OPTIPROMPT:
+            return optiprompt(model, split, self.candidates, self.seed, options.vectors)
+        return Prompts("template", (split.template,))  # manual, and what fine-tuning asks with
+
+    def answer(
+        self, folder: Path, method: str, control: str, split: Split, model: Any, name: str
+    ) -> pd.DataFrame:
+        """The predictions on the test facts; the prompt goes into the run's folder."""
+        found = self.prompt(model, method, split)
+        tuned = method == FINETUNE
+        ask = partial(predict_facts, model, split.relation, candidates=self.candidates)
+        with finetuned(model, split, self.candidates, self.seed) if tuned else nullcontext():
+            frame = ask(facts=split.test, prompts=found)
+            dev = ask(facts=split.selection, prompts=found)
+        if not tuned:
+            place = folder / "prompts" / _slug(model.name) / method / split.relation.name
+            save_prompts(place, split.relation.name, found)
+        dev_p_at_1 = 100 * float((dev["gold_rank"] == 1).mean())
+        return frame.assign(model=name, method=method, control=control, dev_p_at_1=dev_p_at_1)
+
+
+def _baselines(
+    split: Split,
+    uhn: Callable[[Any, Split], list[bool]],
+    vocabulary: Vocabulary,
+    model: Any,
+    name: str,
+) -> pd.DataFrame:
+    """Majority, class prior and naive Bayes, with `helpful_name` of each fact."""
+    methods: dict[str, Callable[[Sequence[Fact]], pd.DataFrame]] = {
+        MAJORITY: lambda facts: predict_freq(split.relation, facts),
+        CLASS_PRIOR: lambda facts: predict_class_prior(split, facts),
+        NAIVE_BAYES: lambda facts: predict_naive_bayes(split, facts, model),
+    }
+    frames = []
+    for method, predict in methods.items():
+        dev = float("nan")  # the majority is that of the facts asked: an oracle
+        if method != MAJORITY:
+            dev = 100 * float((predict(split.selection)["gold_rank"] == 1).mean())
+        frame = predict(split.test)
+        frames.append(frame.assign(model=name, method=method, control="", dev_p_at_1=dev))
+    return pd.concat(frames, ignore_index=True).assign(helpful_name=uhn(model, split) * 3)
+
+
+def _check(
+    methods: Sequence[str], controls: Sequence[str], options: Options
+) -> dict[str, dict[str, Prompts]]:
+    """The given prompts by method and relation. Raises `UserError` for what is not there."""
+    for kind, words, known in (("method", methods, METHODS), ("control", controls, CONTROLS)):
+        for word in words:
+            if word not in known:
+                raise UserError(f"unknown {kind} {word}: choose from {', '.join(known)}")
+    if options.vectors != "manual" and not (options.vectors.isdigit() and int(options.vectors)):
+        raise UserError(f"--vectors {options.vectors}: write a number such as 5 or 10, or manual")
+    for method in options.given:
+        if method not in methods or method in (MANUAL, FINETUNE):
+            raise UserError(f"--prompts {method}=...: name a --method of this run that searches")
+    if LPAQA in methods and LPAQA not in options.given:
+        raise UserError("lpaqa wants prompt files: name them as --prompts lpaqa=FILE_OR_FOLDER")
+    if MINE in methods and MINE not in options.given:
+        need_corpus(options.corpus)
+    return {method: load_prompts(path) for method, path in options.given.items()}
+
+
+def _finish(
+    run: Run, parts: list[pd.DataFrame], splits: list[Split], models: Sequence[str], seed: int
+) -> PromptsResult:
+    """The tables, made from the answers alone, written into the run's folder."""
+    table = pd.concat(parts, ignore_index=True)
+    fact = ["source", "relation", "model", "item"]
+    helpful = table.dropna(subset="helpful_name").drop_duplicates(fact).set_index(fact)
+    index = pd.MultiIndex.from_frame(table[fact])
+    table["helpful_name"] = helpful["helpful_name"].reindex(index).to_numpy(dtype=bool)
+    by_name = {(s.relation.source, s.relation.name): s for s in splits}
+    keys = list(zip(table["source"], table["relation"], strict=True))
+    words = {key: majority(split.train) for key, split in by_name.items() if split.train}
+    table["train_majority"] = [words[key] for key in keys]
+    table["n_train"] = [len(by_name[key].train) for key in keys]
+    marked = mark_outcomes(table)
+    metrics = summarise_prompts(marked, seed)
+    summary = pd.DataFrame([_about(split) for split in splits])
+    tables = paper_tables(metrics)
+    files = {"predictions.parquet": marked, "metrics.csv": metrics, "splits.csv": summary}
+    run.finish({**files, **tables}, seed)
+    return PromptsResult(run.folder, marked, metrics, summary, tables)
+
+
+def _about(split: Split) -> dict[str, Any]:
+    """Sizes of the parts; how frequent train's majority object is in train and in test."""
+    row: dict[str, Any] = {"source": split.relation.source, "relation": split.relation.name}
+    row |= {f"n_{part}": len(getattr(split, part)) for part in ("train", "dev", "test")}
+    row["majority"] = majority(split.train) if split.train else None
+    for part in ("train", "test"):
+        same = [fact.object == row["majority"] for fact in getattr(split, part)]
+        row[f"majority_share_{part}"] = 100 * sum(same) / len(same) if same else float("nan")
+    return row | split.counts
+
+
+def _digest_words(vocabulary: Vocabulary) -> dict[str, Any]:
+    text = "\n".join(vocabulary.candidates.words)
+    return {"n": len(vocabulary.candidates), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")
