@@ -105,11 +105,17 @@ def fit(
 
 
 def train_glove(
-    work: Path, words: list[str], seed: int, width: int = 150, epochs: int = 4, window: int = 8
+    work: Path,
+    words: list[str],
+    seed: int,
+    width: int = 150,
+    epochs: int = 4,
+    window: int = 8,
+    sample: float = SAMPLE,
 ) -> KeyedVectors:
     """Vectors of `words`, saved as `work/glove.kv`."""
     index = {word: i for i, word in enumerate(words)}
-    pairs = count_pairs(work / "words.txt", index, window, SAMPLE, seed)
+    pairs = count_pairs(work / "words.txt", index, window, sample, seed)
     vectors = KeyedVectors(width)
     vectors.add_vectors(words, fit(pairs, width, epochs, seed))
     vectors.save(str(work / "glove.kv"))

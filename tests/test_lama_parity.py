@@ -1,9 +1,9 @@
 """Our raw ranking against a plain restatement of the reference protocol, rank for rank.
 
 The restatement reads the files itself, filters and deduplicates in the reference
-code's order, tokenises around the mask as it did, puts a log-softmax over every
-position and the whole vocabulary, narrows it to the common vocabulary and looks
-the object up among the best 10,000.
+code's order, tokenises around the mask as it did, puts the head over every
+position, takes the log-softmax over the whole vocabulary at the first mask, narrows
+it to the common vocabulary and looks the object up among the best 10,000.
 """
 
 import json
@@ -113,8 +113,8 @@ def reference_ranks(
         attention = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
         with torch.no_grad():
             logits = model.model(input_ids=ids, attention_mask=attention).logits
-        for i, row, scores in zip(batch, rows, torch.log_softmax(logits, dim=-1), strict=True):
-            common = scores[row.index(tokenizer.mask_token_id)][index]
+        for i, row, places in zip(batch, rows, logits, strict=True):
+            common = places[row.index(tokenizer.mask_token_id)].log_softmax(dim=-1)[index]
             best = common.topk(min(TOP, len(words))).indices.numpy()
             found = np.flatnonzero(best == place[golds[i]])
             ranks[i] = int(found[0]) + 1 if len(found) else 0

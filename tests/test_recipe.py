@@ -228,13 +228,15 @@ def test_glove_learns_which_words_go_together(tmp_path: Path):
     circles = [[f"{side}{i}" for i in range(8)] for side in ("a", "b")]
     lines = (" ".join(random.choice(circles[i % 2], 6)) for i in range(1000))
     (tmp_path / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    vectors = train_glove(tmp_path, [*circles[0], *circles[1]], seed=1, width=8, epochs=20)
+    vectors = train_glove(
+        tmp_path, [*circles[0], *circles[1]], seed=1, width=8, epochs=20, sample=1
+    )
     assert vectors.similarity("a1", "a2") > 0.8 > 0.2 > vectors.similarity("a1", "b2")
 
 
 def test_glove_counts_by_distance(tmp_path: Path):
     (tmp_path / "words.txt").write_text("a b c a\nb unknown a\n", encoding="utf-8")
-    counts = count_pairs(tmp_path / "words.txt", {"a": 0, "b": 1, "c": 2}, window=2).toarray()
+    counts = count_pairs(tmp_path / "words.txt", {"a": 0, "b": 1, "c": 2}, 2, 1.0, 1).toarray()
     # a-b: next to each other, two apart, and again in line two with the unknown word passed over
     assert counts.tolist() == [[0, 2.5, 1.5], [2.5, 0, 1], [1.5, 1, 0]]
 

@@ -111,6 +111,7 @@ def _zipf(word: str) -> float:
     return float(zipf_frequency(word, "en"))
 
 
+@cache
 def _word(wordnet: Any, synset: Any) -> str | None:
     """The first single lower-case word whose first noun sense is the synset."""
     for lemma in synset.lemma_names():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.metrics.facts import RAW
+from hyperprobe.report.figures import short_name
 from hyperprobe.report.style import MARKERS, MUTED, SERIES, new_figure, styled
 
 
@@ -30,12 +31,13 @@ def p_at_k_figure(curves: pd.DataFrame) -> Any:
                 line = own[own["model"] == model]
                 panel.step(
                     line["k"], line["p_at_k"], where="post", color=SERIES[i % len(SERIES)],
-                    marker=MARKERS[i % len(MARKERS)], markevery=[0], markersize=4, label=model,
+                    marker=MARKERS[i % len(MARKERS)], markevery=[0], markersize=4,
+                    label=short_name(model),
                 )  # fmt: skip
             panel.set_xscale("log")
             panel.set_ylim(0, 100)
             panel.set_ylabel("percent of facts")
-            panel.set_title(f"{source}: right answer among the best k")
+            panel.set_title(f"{short_name(source)}: right answer among the best k")
         panels[-1, 0].set_xlabel("k")
         panels[0, 0].legend()
     return figure
@@ -56,7 +58,7 @@ def correlations_figure(table: pd.DataFrame) -> Any:
             panel.set_xticks(range(len(columns)), columns)
             panel.set_yticks(range(len(own)), own["metric"])
             panel.grid(visible=False)
-            panel.set_title(f"{model} on {source}: Pearson correlations")
+            panel.set_title(f"{short_name(model)}, {short_name(source)}: Pearson")
     return figure
 
 
@@ -64,7 +66,7 @@ def mentions_figure(answers: pd.DataFrame) -> Any:
     """The mean rank of each fact's object over ten mentions, a box for each model (Figure 4)."""
     means = answers.groupby(["source", "model", "relation", "item"])["gold_rank"].mean()
     groups = list(means.groupby(level=["source", "model"], sort=False))
-    names = [f"{model} on {source}" for (source, model), _ in groups]
+    names = [f"{short_name(model)}, {short_name(source)}" for (source, model), _ in groups]
     with styled():
         figure, axes = new_figure(1.0 + 0.5 * len(names))
         axes.boxplot(
