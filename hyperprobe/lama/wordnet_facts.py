@@ -111,7 +111,6 @@ def _zipf(word: str) -> float:
     return float(zipf_frequency(word, "en"))
 
 
-@cache
 def _word(wordnet: Any, synset: Any) -> str | None:
     """The first single lower-case word whose first noun sense is the synset."""
     for lemma in synset.lemma_names():
@@ -123,23 +122,26 @@ def _word(wordnet: Any, synset: Any) -> str | None:
     return None
 
 
-def _pairs(wordnet: Any, pointers: Callable[[Any], list[Any]]) -> Iterator[tuple[Any, str, str]]:
+def _pairs(
+    words: dict[Any, str], pointers: Callable[[Any], list[Any]]
+) -> Iterator[tuple[Any, str, str]]:
     """(synset, its word, the word of a synset that it points to)."""
-    for synset in wordnet.all_synsets("n"):
-        if word := _word(wordnet, synset):
-            for other in pointers(synset):
-                if (answer := _word(wordnet, other)) and answer != word:
-                    yield synset, word, answer
+    for synset, word in words.items():
+        for other in pointers(synset):
+            if (answer := words.get(other)) and answer != word:
+                yield synset, word, answer
 
 
 def build_facts() -> dict[str, str]:
     """File name -> text: `relations.jsonl` and one `WordNet/RELATION.jsonl` each."""
     wordnet = open_wordnet()
+    found = {synset: _word(wordnet, synset) for synset in wordnet.all_synsets("n")}
+    words = {synset: word for synset, word in found.items() if word}
     files = {}
     relations = []
     for name, kind, template, negated, description, forward, pointers in RELATIONS:
         facts: dict[tuple[str, str], dict[str, str]] = {}
-        for synset, word, other in _pairs(wordnet, pointers):
+        for synset, word, other in _pairs(words, pointers):
             subject, answer = (word, other) if forward else (other, word)
             facts.setdefault(
                 (subject, answer),
