@@ -55,7 +55,8 @@ def train_tokenizer(work: Path, size: int) -> BertTokenizer:
     )
     trainer_tokenizer.train([str(work / f"{name}.txt") for name in TEXTS], trainer)
     learnt = trainer_tokenizer.get_vocab()
-    pieces = sorted(learnt, key=learnt.__getitem__)
+    # The trainer numbers letters in another order each time it runs.
+    pieces = [*SPECIAL, *sorted(set(learnt) - set(SPECIAL))]
     pieces += [word for word in whole_words(word_counts(work)) if word not in learnt]
     tokenizer = BertTokenizer(
         vocab={piece: i for i, piece in enumerate(pieces)},

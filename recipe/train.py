@@ -1,4 +1,4 @@
-"""Stage 4: the masked LM, a small BERT. Runs on CPU in bf16 and on a GPU unchanged.
+"""Stage 4: the masked LM, a small BERT. Runs on a CPU and on a GPU unchanged.
 
 Killed and started again, it goes on from its last checkpoint to the same weights.
 """
@@ -98,13 +98,21 @@ class Masker:
         return chosen.gather(1, first) & (self._weight[ids] > 0)
 
 
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Whether the processor has bfloat16 products; emulated ones are slower than float32."""
+    if device.type != "cpu":
+        return True
+    able = torch.cpu.get_capabilities()
+    return bool(able.get("amx_bf16") or able.get("avx512_bf16"))
+
+
 def masked_loss(
     model: BertForMaskedLM, ids: torch.Tensor, chosen: torch.Tensor, mask_id: int
 ) -> torch.Tensor:
     """Mean cross-entropy at the chosen places; the head sees no other."""
     device = model.device
     inputs = torch.where(chosen, mask_id, ids).to(device)
-    with torch.autocast(device.type, torch.bfloat16):
+    with torch.autocast(device.type, torch.bfloat16, enabled=multiplies_bfloat16(device)):
         hidden = model.bert(input_ids=inputs).last_hidden_state
         logits = model.cls(hidden[chosen.to(device)])
     return cross_entropy(logits.float(), ids[chosen].to(device))
