@@ -149,11 +149,15 @@ def test_models_of_two_runs_are_compared_by_item(folder: Path, tmp_path: Path):
     assert len(sentences) > 5 and not [s for s in sentences if "majority" in s or "nan" in s]
 
 
-def other_run(results: Path, command: str, rows: list[dict[str, object]], name: str = "x") -> Path:
+def other_run(
+    results: Path, command: str, rows: list[dict[str, object]], name: str = "x",
+    settings: dict[str, object] | None = None,
+) -> Path:  # fmt: skip
     folder = results / f"{command}-{name}"
     folder.mkdir()
     pd.DataFrame(rows).to_csv(folder / "metrics.csv", index=False)
-    notes = {"command": command, "arguments": [command, name], "settings": {}, "files": {}}
+    notes = {"command": command, "arguments": [command, name], "settings": settings or {},
+             "files": {}}  # fmt: skip
     (folder / "run.json").write_text(json.dumps(notes))
     return folder
 
@@ -185,6 +189,44 @@ def test_other_commands_are_compared_with_their_tables(tmp_path: Path):
     assert len(between) == 3 and (between["difference"] == 0).all()
     with pytest.raises(UserError, match="nothing to compare"):
         compare(runs[1:2], results=tmp_path)
+
+
+@pytest.mark.parametrize(("start", "expected"), [
+    ("manual", [31.1, 21.8, 41.5, 24.3, 48.6, 59.6, 56.7, 11.8, 19.9, 24.6, 59.6, 54.9, 19.3]),
+    # Of five vectors the paper has but the overall figures.
+    ("5", [31.1, 41.5, 24.3, 21.8, 47.6, 49.6, 24.6, 59.6, 54.9]),
+])  # fmt: skip
+def test_prompt_search_is_compared_with_its_tables(
+    tmp_path: Path, start: str, expected: list[float]
+):
+    base = {"source": "T-REx", "type": None, "p_at_1": 40.0, "p_at_1_low": 38.0,
+            "p_at_1_high": 42.0, "p_at_1_majority": math.nan}  # fmt: skip
+    rows = [
+        {**base, "relation": relation, "model": model, "method": method, "control": control, **more}
+        for relation, model, method, control, more in (
+            ("macro", "bert-base-cased", "manual", "none",
+             {"p_at_1_uhn": 5.0, "p_at_1_easy": 6.0, "p_at_1_hard": 7.0}),
+            ("macro", "bert-base-cased", "optiprompt", "none", {}),
+            ("1-1", "bert-base-cased", "optiprompt", "none", {}),
+            ("P1376", "bert-base-cased", "optiprompt", "none", {}),
+            ("P36", "bert-base-cased", "optiprompt", "random-embeddings", {}),
+            ("macro", "bert-base-cased", "optiprompt", "random-model", {}),
+            ("macro", "bert-base-cased", "naive-bayes", None, {}),
+            ("P463", "bert-base-cased", "naive-bayes", None, {}),
+            ("macro", "bert-large-cased", "finetune", "none", {}),
+            ("macro", "bert-large-cased", "optiprompt", "random-model", {}),
+            ("is-a", "bert-base-cased", "manual", "none", {"source": "wordnet"}),
+        )
+    ]  # fmt: skip
+    run = other_run(tmp_path, "prompts", rows, settings={"options": {"vectors": start}})
+    table = compare([run], published=True, results=tmp_path).differences
+    paper = table[table["other"].str.startswith("published")]
+    assert sorted(paper["other_value"]) == sorted(expected)
+    one = paper[(paper["metric"] == "p_at_1") & (paper["setting"] == "T-REx macro optiprompt none")]
+    assert one["other"].tolist()[0] == f"published bert_base optiprompt-{start}"
+    assert one["difference_low"].iloc[0] == pytest.approx(38 - one["other_value"].iloc[0])
+    assert one["other_run"].iloc[0] == "Zhong, Friedman & Chen (2021), Table 2"
+    assert all("nan" not in finding.text for finding in comparison_findings(table))
 
 
 def test_published_tables_are_as_in_the_papers(shared: Path):

@@ -15,23 +15,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hyperprobe.analysis.outcomes import MAJORITY, is_baseline
+from hyperprobe.analysis.outcomes import is_baseline
+from hyperprobe.analysis.papers import PUBLISHED
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.hypernymy import METRICS, outcome_table
-from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact, newcombe_interval
+from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact
 from hyperprobe.models.names import EMBEDDED_VECTORS
-from hyperprobe.published import read_published
 from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
 
 COLUMNS = (
     "command", "setting", "metric", "model", "run", "value", "other", "other_run", "other_value",
     "difference", "difference_low", "difference_high", "p_value", "n_items", "n_other",
 )  # fmt: skip
-VECTORS = ("word2vec", "glove", "fasttext")
-# Items of the paper's sets (sections 2.1.1 and 2.1.2), and those with a contextual prompt.
-PAPER_ITEMS = {"lm-diagnostic": 18, "lm-diagnostic-extended": 576}
-PAPER_CONTEXTUAL = 186
-NEED_CONTEXT = ("contextual", "paired_aggregate")
 
 
 @dataclass(frozen=True)
@@ -58,9 +53,7 @@ def compare(
     others = [run for run in runs if run.command != "zero-shot" and run.has("metrics.csv")]
     rows += _between_others(others)
     if published:
-        for run in zero_shot:
-            rows += _with_table_2(run)
-        for run in others:
+        for run in runs:
             if run.command in PUBLISHED:
                 rows += PUBLISHED[run.command](run)
     if not rows:
@@ -108,49 +101,6 @@ def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[
                     "n_items": len(both),
                     "n_other": len(both),
                 }
-
-
-def _with_table_2(run: FinishedRun) -> Iterator[dict[str, Any]]:
-    """Each model of a zero-shot run against its kind in the paper's Table 2."""
-    published, source = read_published("hypernymy_table2_zero_shot")
-    paper = published.set_index(["dataset", "model"])
-    for row in run.table("metrics.csv").to_dict("records"):
-        key = (row["diagnostic"], paper_kind(row["model"]))
-        if key not in paper.index:
-            continue
-        for metric in METRICS:
-            theirs = float(paper.at[key, metric])
-            if row[metric] != row[metric] or theirs != theirs:
-                continue
-            contextual = metric in NEED_CONTEXT and row["diagnostic"] != "lm-diagnostic"
-            m = PAPER_CONTEXTUAL if contextual else PAPER_ITEMS[row["diagnostic"]]
-            n = int(row["n_contextual"] if metric in NEED_CONTEXT else row["n_items"])
-            low, high = newcombe_interval(row[metric] / 100, n, theirs / 100, m)
-            yield {
-                "command": "zero-shot",
-                "setting": row["diagnostic"],
-                "metric": metric,
-                "model": row["model"],
-                "run": run.folder.name,
-                "value": row[metric],
-                "other": f"published {key[1]}",
-                "other_run": source,
-                "other_value": theirs,
-                "difference": row[metric] - theirs,
-                "difference_low": 100 * low,
-                "difference_high": 100 * high,
-                "n_items": n,
-                "n_other": m,
-            }
-
-
-def paper_kind(model: str) -> str:
-    """The row of the paper's tables that a model is the like of: BERT's for any language model."""
-    if model == MAJORITY or model in VECTORS:
-        return model
-    if model.startswith("control:"):
-        return "bert-control"
-    return "none" if is_baseline(model) else "bert"
 
 
 def _between_others(runs: Sequence[FinishedRun]) -> Iterator[dict[str, Any]]:
@@ -206,60 +156,4 @@ def _sides(a: dict[str, Any], b: dict[str, Any], metric: str) -> dict[str, Any]:
         "difference": difference,
         "difference_low": difference - half,
         "difference_high": difference + half,
-    }
-
-
-def _with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
-    """Classifier probes against the paper's Table 4; the interval is of our own deviation."""
-    published, source = read_published("hypernymy_table4_classifier")
-    paper = published.set_index("model")
-    for row in run.table("metrics.csv").to_dict("records"):
-        kind = "static" if row["model"] in VECTORS else "bert-context"
-        if row.get("input") == "partial":
-            kind = kind.removesuffix("-context") + "-partial"
-        kind = MAJORITY if row["model"] == MAJORITY else kind
-        column = f"{row['setting']}_mean"
-        if column in paper:
-            yield _against(run, row, "accuracy_mean", kind, float(paper.at[kind, column]), source)
-
-
-def _with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
-    """P@1 against the LAMA paper's Table 2: macro averages and relation types."""
-    published, source = read_published("lama_table2_p_at_1")
-    total = published["relation"] == "total"
-    paper = published.assign(relation=published["relation"].where(~total, "macro"))
-    paper = paper.set_index(["corpus", "relation"])
-    for row in run.table("metrics.csv").to_dict("records"):
-        large = "large" in str(row["model"])
-        column = "freq" if row["model"] == "freq" else "bert_large" if large else "bert_base"
-        relation = row["relation"] if row["relation"] in LAMA_ROWS else None
-        key = (row["source"], relation or row.get("type"))
-        if relation and key in paper.index and paper.at[key, column] == paper.at[key, column]:
-            yield _against(run, row, "p_at_1", column, float(paper.at[key, column]), source)
-
-
-LAMA_ROWS = ("macro", "1-1", "N-1", "N-M")
-PUBLISHED = {"classify": _with_table_4, "lama": _with_lama}
-
-
-def _against(
-    run: FinishedRun, row: dict[str, Any], metric: str, other: str, theirs: float, source: str
-) -> dict[str, Any]:
-    """One value against a published one, whose own uncertainty is not known."""
-    words = [str(v) for k, v in row.items() if isinstance(v, str) and k != "model"]
-    ends = {
-        f"difference_{end}": row.get(f"{metric}_{end}", np.nan) - theirs for end in ("low", "high")
-    }
-    return {
-        "command": run.command,
-        "setting": " ".join(words),
-        "metric": metric,
-        "model": row["model"],
-        "run": run.folder.name,
-        "value": row[metric],
-        "other": f"published {other}",
-        "other_run": source,
-        "other_value": theirs,
-        "difference": row[metric] - theirs,
-        **ends,
     }

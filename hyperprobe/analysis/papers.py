@@ -1,0 +1,239 @@
+"""Runs beside the papers' tables, for `hyperprobe compare --published`.
+
+Each function takes a finished run and gives rows of `compare.COLUMNS`: every number
+of the run that has its like in a paper, and the difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hyperprobe.analysis.outcomes import MAJORITY, is_baseline
+from hyperprobe.metrics.facts import MACRO
+from hyperprobe.metrics.hypernymy import METRICS
+from hyperprobe.metrics.uncertainty import newcombe_interval
+from hyperprobe.published import read_published
+from hyperprobe.runs import FinishedRun
+
+VECTORS = ("word2vec", "glove", "fasttext")
+# Items of the paper's sets (sections 2.1.1 and 2.1.2), and those with a contextual prompt.
+PAPER_ITEMS = {"lm-diagnostic": 18, "lm-diagnostic-extended": 576}
+PAPER_CONTEXTUAL = 186
+NEED_CONTEXT = ("contextual", "paired_aggregate")
+LAMA_ROWS = (MACRO, "1-1", "N-1", "N-M")
+# The OptiPrompt paper's models beside BERT-base; its names of methods where ours differ.
+OTHER_MODELS = ("bert_large", "roberta_large", "albert_xxlarge")
+CONTROLS = ("random-model", "random-embeddings")
+OPTIPROMPT_METHODS = {
+    "lama_manual": "manual",
+    "autoprompt_5": "autoprompt",
+    "optiprompt_5": "optiprompt-5",
+    "optiprompt_10": "optiprompt-10",
+    "optiprompt_manual": "optiprompt-manual",
+    "optiprompt": "optiprompt-manual",  # of the tables that have one
+}
+PROMPT_METRICS = ("p_at_1", "p_at_1_majority", "p_at_1_easy", "p_at_1_hard", "p_at_1_uhn")
+
+
+def with_table_2(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Each model of a zero-shot run against its kind in the paper's Table 2."""
+    published, source = read_published("hypernymy_table2_zero_shot")
+    paper = published.set_index(["dataset", "model"])
+    for row in run.table("metrics.csv").to_dict("records"):
+        key = (row["diagnostic"], paper_kind(row["model"]))
+        if key not in paper.index:
+            continue
+        for metric in METRICS:
+            theirs = float(paper.at[key, metric])
+            if row[metric] != row[metric] or theirs != theirs:
+                continue
+            contextual = metric in NEED_CONTEXT and row["diagnostic"] != "lm-diagnostic"
+            m = PAPER_CONTEXTUAL if contextual else PAPER_ITEMS[row["diagnostic"]]
+            n = int(row["n_contextual"] if metric in NEED_CONTEXT else row["n_items"])
+            low, high = newcombe_interval(row[metric] / 100, n, theirs / 100, m)
+            yield {
+                "command": "zero-shot",
+                "setting": row["diagnostic"],
+                "metric": metric,
+                "model": row["model"],
+                "run": run.folder.name,
+                "value": row[metric],
+                "other": f"published {key[1]}",
+                "other_run": source,
+                "other_value": theirs,
+                "difference": row[metric] - theirs,
+                "difference_low": 100 * low,
+                "difference_high": 100 * high,
+                "n_items": n,
+                "n_other": m,
+            }
+
+
+def paper_kind(model: str) -> str:
+    """The row of the paper's tables that a model is the like of: BERT's for any language model."""
+    if model == MAJORITY or model in VECTORS:
+        return model
+    if model.startswith("control:"):
+        return "bert-control"
+    return "none" if is_baseline(model) else "bert"
+
+
+def with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Classifier probes against the paper's Table 4; the interval is of our own deviation."""
+    published, source = read_published("hypernymy_table4_classifier")
+    paper = published.set_index("model")
+    for row in run.table("metrics.csv").to_dict("records"):
+        kind = "static" if row["model"] in VECTORS else "bert-context"
+        if row.get("input") == "partial":
+            kind = kind.removesuffix("-context") + "-partial"
+        kind = MAJORITY if row["model"] == MAJORITY else kind
+        column = f"{row['setting']}_mean"
+        if column in paper:
+            yield _against(run, row, "accuracy_mean", kind, float(paper.at[kind, column]), source)
+
+
+def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """P@1 against the LAMA paper's Table 2: macro averages and relation types."""
+    published, source = read_published("lama_table2_p_at_1")
+    total = published["relation"] == "total"
+    paper = published.assign(relation=published["relation"].where(~total, MACRO))
+    paper = paper.set_index(["corpus", "relation"])
+    for row in run.table("metrics.csv").to_dict("records"):
+        large = "large" in str(row["model"])
+        column = "freq" if row["model"] == "freq" else "bert_large" if large else "bert_base"
+        relation = row["relation"] if row["relation"] in LAMA_ROWS else None
+        key = (row["source"], relation or row.get("type"))
+        if relation and key in paper.index and paper.at[key, column] == paper.at[key, column]:
+            yield _against(run, row, "p_at_1", column, float(paper.at[key, column]), source)
+
+
+def with_optiprompt(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Prompt search on T-REx against the OptiPrompt paper's tables; the interval is our own."""
+    start = str(run.notes["settings"]["options"]["vectors"])
+    published = _optiprompt_numbers()
+    for row in run.table("metrics.csv").to_dict("records"):
+        words = set(re.split(r"[^a-z]+", str(row["model"]).lower()))
+        model = next((name for name in OTHER_MODELS if words >= set(name.split("_"))), "bert_base")
+        control = row["control"] if row["control"] in CONTROLS else ""
+        method = f"optiprompt-{start}" if row["method"] == "optiprompt" else row["method"]
+        for metric in PROMPT_METRICS:
+            key = (model, method, control, row["relation"], metric)
+            if row["source"] == "T-REx" and key in published and row[metric] == row[metric]:
+                label = " ".join(filter(None, key[:3]))
+                yield _against(run, row, metric, label, *published[key])
+
+
+def _optiprompt_numbers() -> dict[tuple[str, str, str, str, str], tuple[float, str]]:
+    """(model, method, control, relation, metric) -> the paper's percentage and its table."""
+    base, methods = "bert_base", ("manual", "lpaqa", "autoprompt", "optiprompt")
+    per_relation, _ = read_published("optiprompt_table7_per_relation")
+    names = dict(zip(per_relation["name"], per_relation["relation"], strict=True)) | {"all": MACRO}
+    found: dict[tuple[str, str, str, str, str], tuple[float, str]] = {}
+
+    def add(table: str, cells: Callable[[pd.Series], Iterator[tuple[str, ...]]]) -> None:
+        """`cells` of a row: (column, model, method, control, relation, metric) of its numbers."""
+        published, source = read_published(f"optiprompt_{table}")
+        for _, row in published.iterrows():
+            for column, model, method, control, relation, metric in cells(row):
+                if row[column] == row[column]:
+                    named = OPTIPROMPT_METHODS.get(method, method)
+                    relation = names.get(relation, relation)
+                    key = (model, named, control, relation, metric)
+                    found.setdefault(key, (float(row[column]), source))
+
+    add(
+        "table2_overall",
+        lambda row: chain(
+            ((c, base, row["method"], "", c, "p_at_1") for c in ("1-1", "N-1", "N-M", "all")),
+            [("uhn", base, row["method"], "", MACRO, "p_at_1_uhn")],
+        ),
+    )
+    add(
+        "table3_classifiers",
+        lambda row: (
+            (c, base, c.replace("_", "-"), "", row["relation"], "p_at_1")
+            for c in ("class_prior", "naive_bayes")
+        ),
+    )
+    add(
+        "table4_easy_hard",
+        lambda row: (
+            (c, base, row["method"], "", MACRO, f"p_at_1_{c.split('_')[0]}")
+            for c in ("easy_10546", "hard_23493")
+        ),
+    )
+    # Table 6 has its own vocabulary: of BERT-base only what Table 2 does not have.
+    add(
+        "table6_models",
+        lambda row: (
+            (f"{model}_{kind}", model, row["method"], control, MACRO, "p_at_1")
+            for model in (base, *OTHER_MODELS)
+            for kind, control in (("pretrained", ""), ("random", "random-model"))
+        ),
+    )
+    add(
+        "table7_per_relation",
+        lambda row: ((method, base, method, "", row["relation"], "p_at_1") for method in methods),
+    )
+    add(
+        "table8_random_controls",
+        lambda row: (
+            (
+                f"{control}_{method}_{kind}".replace("-", "_"),
+                base,
+                method,
+                control,
+                row["relation"],
+                m,
+            )
+            for control in CONTROLS
+            for method in ("autoprompt", "optiprompt", "finetune")
+            for kind, m in (("majority", "p_at_1_majority"), ("accuracy", "p_at_1"))
+        ),
+    )
+    add(
+        "table9_easy_hard",
+        lambda row: (
+            (f"{part}_{method}", base, method, "", row["relation"], f"p_at_1_{part}")
+            for part in ("easy", "hard")
+            for method in methods
+        ),
+    )
+    return found
+
+
+def _against(
+    run: FinishedRun, row: dict[str, Any], metric: str, other: str, theirs: float, source: str
+) -> dict[str, Any]:
+    """One value against a published one, whose own uncertainty is not known."""
+    words = [str(v) for k, v in row.items() if isinstance(v, str) and k != "model"]
+    ends = {
+        f"difference_{end}": row.get(f"{metric}_{end}", np.nan) - theirs for end in ("low", "high")
+    }
+    return {
+        "command": run.command,
+        "setting": " ".join(words),
+        "metric": metric,
+        "model": row["model"],
+        "run": run.folder.name,
+        "value": row[metric],
+        "other": f"published {other}",
+        "other_run": source,
+        "other_value": theirs,
+        "difference": row[metric] - theirs,
+        **ends,
+    }
+
+
+PUBLISHED: dict[str, Callable[[FinishedRun], Iterable[dict[str, Any]]]] = {
+    "zero-shot": with_table_2,
+    "classify": with_table_4,
+    "lama": with_lama,
+    "prompts": with_optiprompt,
+}
