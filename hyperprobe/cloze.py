@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from hyperprobe.errors import UserError
 
@@ -81,6 +83,11 @@ class CandidateSet:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def describe(self) -> dict[str, Any]:
+        """How many they are, and the SHA-256 of the words line by line, for a run's settings."""
+        digest = hashlib.sha256("\n".join(self.words).encode()).hexdigest()
+        return {"n": len(self.words), "sha256": digest}
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -20,7 +20,7 @@ from hyperprobe.diagnostic import NAMES
 from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.metrics.hypernymy import breakdown, compare_models, confusion, summarise
 from hyperprobe.models.autoregressive import Scoring
-from hyperprobe.models.load import identify, is_vectors, load_model
+from hyperprobe.models.load import LastLoaded, identify, is_vectors, load_model
 from hyperprobe.models.masked import Pll
 from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
 from hyperprobe.predictions import MAJORITY, Article, predict, predict_majority
@@ -128,19 +128,15 @@ class Models:
         # Static vectors answer open questions from the words of the first language model.
         self.speaker = next((name for name in names if not is_vectors(name)), None)
         self._words: CandidateSet | None = None
-        self._loaded: tuple[Any, Any] = (None, None)
+        self._loaded = LastLoaded(lambda *asked: load_model(*asked))
 
     def get(self, name: str, how: Asking) -> Any:
-        key = name, how.dtype, how.pll, how.causal_scoring
-        if self._loaded[0] != key:
-            self._loaded = (None, None)  # free it before the next one comes
-            model = load_model(
-                name, how.device, how.dtype, how.trust_remote_code, how.pll, how.causal_scoring
-            )
-            self._loaded = (key, model)
-            if name == self.speaker and self._words is None:
-                self._words = CandidateSet.of(model.words())
-        return self._loaded[1]
+        model = self._loaded.get(
+            name, how.device, how.dtype, how.trust_remote_code, how.pll, how.causal_scoring
+        )
+        if name == self.speaker and self._words is None:
+            self._words = CandidateSet.of(model.words())
+        return model
 
     def words(self, how: Asking) -> CandidateSet | None:
         """The first language model's words, from which static vectors answer."""

@@ -1,11 +1,6 @@
 """The relational evaluator: answers, and the command from end to end."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +28,7 @@ from hyperprobe.lama.sources import Relation
 from hyperprobe.metrics.facts import add_filtered_rank
 from hyperprobe.models.load import load_model
 from hyperprobe.report.lama_figures import lama_figures
+from tests.kills import finished_cells, kill_after
 from tests.test_cli import one_line_error, run
 
 CANDIDATES = CandidateSet(("bird", "fish", "tree", "tool", "house"))
@@ -308,26 +304,9 @@ def test_a_killed_run_goes_on_without_repeating_what_was_done(tmp_path: Path):
     source = str(write_source(tmp_path / "facts", 41))
     command = ["lama", "--source", source, "--json"]
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "hyperprobe", *command],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-    )
-
-    def finished() -> dict[Path, int]:
-        cells = (tmp_path / "results").glob("*/cells/*.parquet")
-        return {path: path.stat().st_mtime_ns for path in cells}
-
-    deadline = time.monotonic() + 100
-    while len(finished()) < 10 and time.monotonic() < deadline:
-        assert killed.poll() is None
-        time.sleep(0.005)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    before = finished()
+    before = kill_after(tmp_path, command, 10)
     assert 10 <= len(before) < 4 * 41
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
-    after = finished()
+    after = finished_cells(tmp_path)
     assert len(after) == 4 * 41 and all(after[path] == time for path, time in before.items())
     assert rows == whole

@@ -2,11 +2,6 @@
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -28,6 +23,7 @@ from hyperprobe.prompts.search import Options, prompts
 from hyperprobe.prompts.splits import Split, check_split, given_split, load_splits, seeded_split
 from hyperprobe.prompts.texts import best_of, mine_templates
 from hyperprobe.prompts.uhn import is_helpful
+from tests.kills import finished_cells, kill_after
 from tests.test_cli import one_line_error, run
 
 WORDS = ("bird", "fish", "tree", "tool", "house")
@@ -417,27 +413,10 @@ def test_a_killed_search_goes_on(tmp_path: Path, tiny_models: dict[str, Path]):
     source, model = str(write_source(tmp_path / "facts", 12)), str(tiny_models["bert"])
     command = ["prompts", "--model", model, "--source", source, "--control", "none",
                "--method", "autoprompt", "--steps", "1", "--json"]  # fmt: skip
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "hyperprobe", *command],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-    )
-
-    def finished() -> dict[Path, int]:
-        cells = (tmp_path / "results").glob("*/cells/*.parquet")
-        return {path: path.stat().st_mtime_ns for path in cells}
-
-    deadline = time.monotonic() + 100
-    while len(finished()) < 26 and time.monotonic() < deadline:
-        assert killed.poll() is None
-        time.sleep(0.005)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    before = finished()
+    before = kill_after(tmp_path, command, 26)
     assert 26 <= len(before) < 36  # after baselines and manual, amid the search
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
-    after = finished()
+    after = finished_cells(tmp_path)
     assert len(after) == 36 and all(after[path] == when for path, when in before.items())
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
     assert rows == whole

@@ -59,6 +59,12 @@ Diagnostics = Annotated[
     list[str] | None,
     typer.Option(help="lm-diagnostic, lm-diagnostic-extended or a file; repeatable."),
 ]
+LamaData = Annotated[Path, typer.Option(help="The folder with LAMA's files.")]
+OnlyRelations = Annotated[list[str] | None, typer.Option(help="Only this relation; repeatable.")]
+Lowercase = Annotated[
+    bool, typer.Option("--lowercase", help="Lower-case facts and vocabulary (uncased models).")
+]
+LAMA_DATA = Path("lama-data")
 
 
 def say(text: str) -> None:

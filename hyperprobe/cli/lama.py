@@ -9,10 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from hyperprobe.cli.common import (
+    LAMA_DATA,
     Device,
     Dtype,
     Json,
+    LamaData,
+    Lowercase,
     Models,
+    OnlyRelations,
     Precision,
     Remote,
     Results,
@@ -44,10 +48,8 @@ def lama_command(
             "LAMA's layout; repeatable. Default: wordnet."
         ),
     ] = None,
-    data: Annotated[Path, typer.Option(help="The folder with LAMA's files.")] = Path("lama-data"),
-    relation: Annotated[
-        list[str] | None, typer.Option(help="Only this relation; repeatable.")
-    ] = None,
+    data: LamaData = LAMA_DATA,
+    relation: OnlyRelations = None,
     vocab: Annotated[
         str | None,
         typer.Option(
@@ -59,9 +61,7 @@ def lama_command(
         Path | None,
         typer.Option(help="Prompts instead of the source's: files as LPAQA's, ParaRel's, ..."),
     ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lower-case facts and vocabulary (uncased models).")
-    ] = False,
+    lowercase: Lowercase = False,
     multi_token: Annotated[
         bool,
         typer.Option(
@@ -127,7 +127,7 @@ def lama_command(
 
 @lama_app.command("fetch")
 def fetch_command(
-    to: Annotated[Path, typer.Option(help="The folder to fill.")] = Path("lama-data"),
+    to: Annotated[Path, typer.Option(help="The folder to fill.")] = LAMA_DATA,
 ) -> None:
     """Download LAMA's official files (75 MB), check them and unpack them.
 

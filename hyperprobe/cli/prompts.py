@@ -9,10 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from hyperprobe.cli.common import (
+    LAMA_DATA,
     Device,
     Dtype,
     Json,
+    LamaData,
+    Lowercase,
     Models,
+    OnlyRelations,
     Precision,
     Remote,
     Results,
@@ -55,17 +59,13 @@ def prompts_command(
             "REL/train.jsonl, dev.jsonl, test.jsonl; repeatable. Default: wordnet."
         ),
     ] = None,
-    data: Annotated[Path, typer.Option(help="The folder with LAMA's files.")] = Path("lama-data"),
-    relation: Annotated[
-        list[str] | None, typer.Option(help="Only this relation; repeatable.")
-    ] = None,
+    data: LamaData = LAMA_DATA,
+    relation: OnlyRelations = None,
     vocab: Annotated[
         Path | None,
         typer.Option(help="Answers are among these words. Default: those the models share."),
     ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lower-case facts and vocabulary (uncased models).")
-    ] = False,
+    lowercase: Lowercase = False,
     prompts: Annotated[
         list[str] | None,
         typer.Option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,7 +43,7 @@ from hyperprobe.metrics.facts import (
     summarise_mentions,
     summarise_negated,
 )
-from hyperprobe.models.load import identify, is_vectors, load_model
+from hyperprobe.models.load import LastLoaded, identify, is_vectors, load_model
 from hyperprobe.models.masked import Pll
 from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
 from hyperprobe.runs import Run, file_digest
@@ -110,12 +109,13 @@ def lama(
         raise UserError("name at least one language model: vectors rank its vocabulary")
     if "random" in controls:
         names += [f"{RANDOM}{name}" for name in language_models]
-    loader = _Loader(device, dtype, trust_remote_code, multi_token)
-    vocabulary = _vocabulary(vocab, language_models, loader, lowercase)
+    pll: Pll = "all-masked" if multi_token else "within-word"
+    held = LastLoaded(partial(_load, (device, dtype, trust_remote_code, pll)))
+    vocabulary = _vocabulary(vocab, language_models, held.get, lowercase)
     selected = {r: select(r, vocabulary, lowercase, multi_token) for r in asked}
     if multi_token:
         for name in language_models:
-            selected = {r: drop_unspelled(loader.load(name), *s) for r, s in selected.items()}
+            selected = {r: drop_unspelled(held.get(name), *s) for r, s in selected.items()}
     kept = [(r, facts) for r, (facts, _) in selected.items() if facts]
     if not kept:
         raise UserError(_nothing_left(selected))
@@ -124,10 +124,7 @@ def lama(
         "relations": {f"{r.source}/{r.name}": file_digest(r.path) for r in asked},
         "templates": {f"{r.source}/{r.name}": [r.template, r.negated] for r in asked},
         "prompts": {name: p.describe() for name, p in prompts_of.items()},
-        "candidates": {
-            "n": len(vocabulary.candidates),
-            "sha256": hashlib.sha256("\n".join(vocabulary.candidates.words).encode()).hexdigest(),
-        },
+        "candidates": vocabulary.candidates.describe(),
         "scoring": SEVERAL_TOKENS if multi_token else ONE_TOKEN,
         "lowercase": lowercase,
         "negated": negated,
@@ -152,34 +149,19 @@ def lama(
             if mentions and not is_vectors(name) and (chosen := choose_mentions(facts, seed)):
                 questions.append(("mentions", predict_mentions, {"chosen": chosen}))
             for kind, predict, about in questions:
-                compute = partial(loader.ask, name, partial(predict, **common, **about))
+                compute = partial(held.answer, partial(predict, **common, **about), name)
                 key = f"{kind}: {name} on {relation.source}/{relation.name}"
                 answers[kind].append(run.cell(key, compute))
     answers["facts"] += [predict_freq(relation, facts) for relation, facts in kept]
     return _finish(run, answers, selected, names, seed)
 
 
-class _Loader:
-    """Loads models when they are first asked and keeps the last one."""
-
-    def __init__(self, device: str, dtype: str, trust_remote_code: bool, multi_token: bool) -> None:
-        pll: Pll = "all-masked" if multi_token else "within-word"
-        self._options = (device, dtype, trust_remote_code, pll)
-        self._name = ""
-        self._model: Any = None
-
-    def load(self, name: str) -> Any:
-        if name != self._name:
-            self._model = None  # free it before the next one comes
-            self._name, self._model = name, load_model(name, *self._options)
-            tokenizer = getattr(self._model, "tokenizer", None)
-            if rule := reference_tokenise(tokenizer):
-                self._model.tokenise = rule
-        return self._model
-
-    def ask(self, name: str, predict: Callable[[Any], pd.DataFrame]) -> tuple[pd.DataFrame, Any]:
-        model = self.load(name)
-        return predict(model), model.describe()
+def _load(options: tuple[Any, ...], name: str) -> Any:
+    """The model with the reference code's tokens around the mask, where that knew its kind."""
+    model: Any = load_model(name, *options)
+    if rule := reference_tokenise(getattr(model, "tokenizer", None)):
+        model.tokenise = rule
+    return model
 
 
 def _relations(
@@ -200,14 +182,18 @@ def _relations(
 
 
 def _vocabulary(
-    vocab: Path | Sequence[str] | None, models: Sequence[str], loader: _Loader, lowercase: bool
+    vocab: Path | Sequence[str] | None,
+    models: Sequence[str],
+    load: Callable[[str], Any],
+    lowercase: bool,
 ) -> Vocabulary:
-    asked = [loader.load(name) for name in models]
+    # One model after the other: they need not fit into memory together.
+    words = None
     if isinstance(vocab, Path):
-        return make_vocabulary(read_words(vocab), asked, lowercase)
-    if vocab:
-        return make_vocabulary(shared_words([loader.load(n) for n in vocab]), asked, lowercase)
-    return make_vocabulary(None, asked, lowercase)
+        words = read_words(vocab)
+    elif vocab:
+        words = shared_words(map(load, vocab))
+    return make_vocabulary(words, map(load, models), lowercase)
 
 
 def _candidates(vocabulary: Vocabulary, facts: list[Fact], multi_token: bool) -> CandidateSet:

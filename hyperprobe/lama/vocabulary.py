@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,9 @@ from hyperprobe.errors import UserError
 from hyperprobe.lama.protocol import Fact, Vocabulary
 
 
-def shared_words(models: Sequence[Any]) -> list[str]:
+def shared_words(models: Iterable[Any]) -> list[str]:
     """The words that every one of the models has as one token, sorted."""
-    common = set(models[0].words())
-    for model in models[1:]:
-        common &= set(model.words())
+    common = set.intersection(*(set(model.words()) for model in models))
     if not common:
         raise UserError("these models share no word: name --vocab FILE or fewer models")
     return sorted(common)
@@ -34,7 +32,7 @@ def read_words(path: Path) -> list[str]:
 
 
 def make_vocabulary(
-    words: Sequence[str] | None, models: Sequence[Any], lowercase: bool
+    words: Sequence[str] | None, models: Iterable[Any], lowercase: bool
 ) -> Vocabulary:
     """`words` (none: what the models share) that every model writes as one token.
 

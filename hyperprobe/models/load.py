@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,28 @@ def load_model(
         return StaticModel(name, load_vectors(path), identify(name))
     how = Loading(device, dtype, trust_remote_code, pll, causal_scoring)
     return load_language_model(name, _folder(name), how, name.startswith(RANDOM), identify(name))
+
+
+class LastLoaded:
+    """Loads models with `load` when they are first asked, and holds one at a time."""
+
+    def __init__(self, load: Callable[..., Any]) -> None:
+        self._load = load
+        self._asked: tuple[Any, ...] | None = None
+        self._model: Any = None
+
+    def get(self, *asked: Any) -> Any:
+        """What `load` makes of these arguments."""
+        if asked != self._asked:
+            self._asked = self._model = None  # free it before the next one comes
+            self._model = self._load(*asked)
+            self._asked = asked
+        return self._model
+
+    def answer(self, predict: Callable[[Any], Any], *asked: Any) -> tuple[Any, dict[str, Any]]:
+        """What `predict` makes of the model, and the model's description."""
+        model = self.get(*asked)
+        return predict(model), model.describe()
 
 
 def load_encoder(

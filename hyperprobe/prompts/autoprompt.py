@@ -15,7 +15,7 @@ import torch
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.lama.prompts import Prompts
-from hyperprobe.lama.vectors import check_masked, encode_subjects
+from hyperprobe.lama.vectors import check_masked
 from hyperprobe.progress import progress
 from hyperprobe.prompts.learning import Exercise, frozen, seeded
 from hyperprobe.prompts.splits import Split
@@ -39,12 +39,7 @@ def autoprompt(
     steps = max(steps, n_triggers)  # every trigger is replaced once
     with seeded(seed), frozen(model):
         train, dev = (
-            Exercise.of(
-                model,
-                encode_subjects(model, [f.subject for f in facts], template),
-                facts,
-                candidates,
-            )
+            Exercise.of_subjects(model, facts, template, candidates)
             for facts in (split.train, split.selection)
         )
         allowed = allowed_tokens(model, {fact.object for fact in split.train})

@@ -11,7 +11,7 @@ import torch
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.lama.protocol import Fact
-from hyperprobe.lama.vectors import Question, candidate_ids, slot_logits
+from hyperprobe.lama.vectors import Question, candidate_ids, encode_subjects, slot_logits
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.progress import progress
 
@@ -48,6 +48,14 @@ class Exercise:
         return cls(
             questions, ids[torch.tensor(gold, device=model.device, dtype=torch.long)], barred
         )
+
+    @classmethod
+    def of_subjects(
+        cls, model: Any, facts: Sequence[Fact], template: str, candidates: CandidateSet
+    ) -> Exercise:
+        """The questions that `template`, with places for vectors, asks about the facts."""
+        questions = encode_subjects(model, [fact.subject for fact in facts], template)
+        return cls.of(model, questions, facts, candidates)
 
     def __len__(self) -> int:
         return len(self.questions)

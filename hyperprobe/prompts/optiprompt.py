@@ -8,7 +8,7 @@ import torch
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.lama.prompts import Prompts, owner_of
-from hyperprobe.lama.vectors import check_masked, encode_subjects
+from hyperprobe.lama.vectors import check_masked
 from hyperprobe.prompts.learning import Exercise, descend, frozen, seeded
 from hyperprobe.prompts.splits import Split
 
@@ -36,12 +36,7 @@ def optiprompt(
         vectors = torch.nn.Parameter(initial)
         best = initial.clone()
         train, dev = (
-            Exercise.of(
-                model,
-                encode_subjects(model, [f.subject for f in facts], template),
-                facts,
-                candidates,
-            )
+            Exercise.of_subjects(model, facts, template, candidates)
             for facts in (split.train, split.selection)
         )
 

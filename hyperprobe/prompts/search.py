@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -20,7 +19,7 @@ from hyperprobe.lama.protocol import Fact, Vocabulary
 from hyperprobe.lama.sources import DATA, WORDNET
 from hyperprobe.lama.vocabulary import make_vocabulary, read_words
 from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
-from hyperprobe.models.load import identify
+from hyperprobe.models.load import LastLoaded, identify
 from hyperprobe.models.names import EMBEDDED
 from hyperprobe.prompts.autoprompt import N_CANDIDATES, STEPS, autoprompt
 from hyperprobe.prompts.classifiers import (
@@ -97,10 +96,11 @@ def prompts(
     options = options or Options()
     asked = tuple(dict.fromkeys([MANUAL, *methods]))
     given = _check(asked, controls, options)
-    loader = _Loader(device, dtype, trust_remote_code)
-    shown = [loader.load(name, NONE) for name in models]
+    held = LastLoaded(
+        partial(load_control, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
+    )
+    shown = (held.get(name, NONE) for name in models)
     vocabulary = make_vocabulary(read_words(vocab) if vocab else None, shown, lowercase)
-    del shown
     splits = load_splits(sources, data, relations, vocabulary, lowercase, seed)
     kept = [split for split in splits if split.train and split.test]
     if not kept:
@@ -115,7 +115,7 @@ def prompts(
             file_digest(path) for path in fact_files(s.relation)
         ] for s in splits},
         "templates": {f"{s.relation.source}/{s.relation.name}": s.template for s in splits},
-        "candidates": _digest_words(vocabulary),
+        "candidates": vocabulary.candidates.describe(),
         "options": {**asdict(options), "corpus": [str(p) for p in options.corpus], "given": {
             method: {name: p.describe() for name, p in own.items()}
             for method, own in given.items()
@@ -128,38 +128,16 @@ def prompts(
     for name in models:
         for split in kept:
             key = f"baselines: {name} on {split.relation.source}/{split.relation.name}"
-            ask = partial(_baselines, split, find.uhn, vocabulary)
-            parts.append(run.cell(key, partial(loader.ask, name, NONE, ask)))
+            ask = partial(_baselines, split, find.uhn, vocabulary, name=name)
+            parts.append(run.cell(key, partial(held.answer, ask, name, NONE)))
         for control in controls:
             for method in asked:
                 for split in kept:
                     where = f"{split.relation.source}/{split.relation.name}"
-                    ask = partial(find.answer, run.folder, method, control, split)
+                    ask = partial(find.answer, run.folder, method, control, split, name=name)
                     key = f"{method}, {control}: {name} on {where}"
-                    parts.append(run.cell(key, partial(loader.ask, name, control, ask)))
+                    parts.append(run.cell(key, partial(held.answer, ask, name, control)))
     return _finish(run, parts, splits, models, seed)
-
-
-class _Loader:
-    """Loads models and controls when they are first asked, and keeps the last one."""
-
-    def __init__(self, *options: Any) -> None:
-        self._options = options
-        self._asked: tuple[str, str] | None = None
-        self._model: Any = None
-
-    def load(self, name: str, control: str) -> Any:
-        if self._asked != (name, control):
-            self._model = None  # free it before the next one comes
-            self._model = load_control(name, control, *self._options)
-            self._asked = (name, control)
-        return self._model
-
-    def ask(
-        self, name: str, control: str, predict: Callable[[Any, str], pd.DataFrame]
-    ) -> tuple[pd.DataFrame, Any]:
-        model = self.load(name, control)
-        return predict(model, name), model.describe()
 
 
 class _Finder:
@@ -298,11 +276,6 @@ def _about(split: Split) -> dict[str, Any]:
         same = [fact.object == row["majority"] for fact in getattr(split, part)]
         row[f"majority_share_{part}"] = 100 * sum(same) / len(same) if same else float("nan")
     return row | split.counts
-
-
-def _digest_words(vocabulary: Vocabulary) -> dict[str, Any]:
-    text = "\n".join(vocabulary.candidates.words)
-    return {"n": len(vocabulary.candidates), "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def _slug(name: str) -> str:
