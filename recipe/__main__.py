@@ -44,16 +44,12 @@ def main() -> None:
             work / "held_out.npz",
             lambda: encode(work, BertTokenizer.from_pretrained(work / "tokenizer")),
         ),
-        (
-            "word2vec",
-            work / "word2vec.kv",
-            lambda: train_word2vec(work, SEED, arguments.threads),
-        ),
+        ("word2vec", work / "word2vec.kv", lambda: train_word2vec(work, SEED)),
         ("glove", work / "glove.kv", lambda: train_glove(work, frequent_words(work), SEED)),
         (
             "fasttext",
             work / "fasttext.kv",
-            lambda: train_fasttext(work, askable_words(work), SEED, arguments.threads),
+            lambda: train_fasttext(work, askable_words(work), SEED),
         ),
         ("corpus tables", work / "corpus_pairs.tsv", lambda: write_tables(work)),
         (

@@ -1,4 +1,7 @@
-"""Stage 3: static vectors on the same text, by gensim."""
+"""Stage 3: static vectors on the same text, by gensim.
+
+In one thread: several take turns as they come, and no two runs are alike.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def write_word_lines(work: Path, seed: int) -> Path:
     return target
 
 
-def train_word2vec(work: Path, seed: int, workers: int) -> KeyedVectors:
+def train_word2vec(work: Path, seed: int) -> KeyedVectors:
     """Skip-gram vectors, 150 wide, saved in full as `work/word2vec.kv`."""
     model = Word2Vec(
         corpus_file=str(write_word_lines(work, seed)),
@@ -37,13 +40,13 @@ def train_word2vec(work: Path, seed: int, workers: int) -> KeyedVectors:
         min_count=3,
         epochs=4,
         seed=seed,
-        workers=workers,
+        workers=1,
     )
     model.wv.save(str(work / "word2vec.kv"))
     return model.wv
 
 
-def train_fasttext(work: Path, words: list[str], seed: int, workers: int) -> KeyedVectors:
+def train_fasttext(work: Path, words: list[str], seed: int) -> KeyedVectors:
     """Skip-gram vectors over character n-grams, 100 wide, of `words`; `work/fasttext.kv`.
 
     A word that the text never uses is spelt from its n-grams.
@@ -61,7 +64,7 @@ def train_fasttext(work: Path, words: list[str], seed: int, workers: int) -> Key
         bucket=200_000,
         epochs=2,
         seed=seed,
-        workers=workers,
+        workers=1,
     )
     vectors = KeyedVectors(model.vector_size)
     vectors.add_vectors(words, [model.wv[word] for word in words])

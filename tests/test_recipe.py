@@ -24,6 +24,7 @@ from recipe.glove import count_pairs, train_glove
 from recipe.tables import write_tables
 from recipe.tokens import TEXTS, train_tokenizer
 from recipe.train import Masker, Settings, masked_loss, new_model, train
+from recipe.vectors import train_fasttext, train_word2vec
 
 NOUNS = set("hawk bird goose geese plant genus duck ducks place worship tool".split())
 
@@ -221,6 +222,18 @@ def test_exported_vectors_are_rounded_and_repeatable(tmp_path: Path):
         write_word2vec(tmp_path / name, ["a", "b", "c", "d"], rounded)
     assert (tmp_path / "a.bin.gz").read_bytes() == (tmp_path / "b.bin.gz").read_bytes()
     assert (load_vectors(tmp_path / "a.bin.gz").vectors == rounded).all()
+
+
+def test_vectors_repeat_exactly(tmp_path: Path):
+    random = np.random.default_rng(1)
+    for name in TEXTS:
+        lines = (" ".join(random.choice(["robin", "bird", "sings", "nest", "egg"], 8))
+                 for _ in range(300))  # fmt: skip
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for train_vectors in (train_word2vec, lambda *a: train_fasttext(a[0], ["robin", "egg"], a[1])):
+        first, second = (train_vectors(tmp_path, 1)["robin"] for _ in range(2))
+        assert np.abs(first).max() > 0 and (first == second).all()
+        assert (train_vectors(tmp_path, 2)["robin"] != first).any()
 
 
 def test_glove_learns_which_words_go_together(tmp_path: Path):
