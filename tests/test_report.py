@@ -16,6 +16,7 @@ from scipy.stats import binomtest
 from hyperprobe.analysis.analyze import analyze
 from hyperprobe.analysis.compare import compare
 from hyperprobe.errors import UserError
+from hyperprobe.lama.sources import GOOGLE_RE, TREX
 from hyperprobe.metrics.uncertainty import newcombe_interval, wilson_interval
 from hyperprobe.models.names import EMBEDDED_VECTORS
 from hyperprobe.published import read_published
@@ -163,9 +164,13 @@ def other_run(
 
 
 LAMA = [
-    {"source": "T-REx", "relation": relation, "type": kind, "model": "bert-base", "ranking": "raw",
+    {"source": source, "relation": relation, "type": kind, "model": "bert-base", "ranking": ranking,
      "n_facts": 100, "p_at_1": 30.0, "p_at_1_low": 28.0, "p_at_1_high": 33.0, "mrr": 0.4}
-    for relation, kind in (("P19", "N-1"), ("macro", None), ("N-1", None))
+    for source, relation, kind, ranking in (
+        (TREX, "P19", "N-1", "raw"), (TREX, "macro", None, "raw"),
+        (TREX, "macro", None, "filtered"),
+        (TREX, "N-1", "N-1", "raw"), (GOOGLE_RE, "place_of_death", None, "raw"),
+    )
 ]  # fmt: skip
 CLASSIFY = [
     {"setting": "seen", "model": "embedded", "input": part, "accuracy_mean": 70.0,
@@ -181,12 +186,13 @@ def test_other_commands_are_compared_with_their_tables(tmp_path: Path):
     ]  # fmt: skip
     table = compare(runs, published=True, results=tmp_path).differences
     paper = table[table["other"].str.startswith("published")]
+    assert not paper["setting"].str.contains("filtered").any()
     lama = paper[(paper["command"] == "lama") & (paper["model"] == "bert-base")]
-    assert lama["other_value"].tolist() == [31.1, 32.4]  # macro and N-1, BERT-base
+    assert lama["other_value"].tolist() == [31.1, 32.4, 13.1]  # BERT-base
     assert lama["difference_low"].iloc[0] == pytest.approx(28 - 31.1)
     assert paper[paper["command"] == "classify"]["other_value"].tolist() == [92.81, 48.36]
     between = table[~table["other"].str.startswith("published") & (table["metric"] == "p_at_1")]
-    assert len(between) == 3 and (between["difference"] == 0).all()
+    assert len(between) == len(LAMA) and (between["difference"] == 0).all()
     with pytest.raises(UserError, match="nothing to compare"):
         compare(runs[1:2], results=tmp_path)
 
@@ -199,7 +205,7 @@ def test_other_commands_are_compared_with_their_tables(tmp_path: Path):
 def test_prompt_search_is_compared_with_its_tables(
     tmp_path: Path, start: str, expected: list[float]
 ):
-    base = {"source": "T-REx", "type": None, "p_at_1": 40.0, "p_at_1_low": 38.0,
+    base = {"source": "trex", "type": None, "p_at_1": 40.0, "p_at_1_low": 38.0,
             "p_at_1_high": 42.0, "p_at_1_majority": math.nan}  # fmt: skip
     rows = [
         {**base, "relation": relation, "model": model, "method": method, "control": control, **more}
@@ -222,7 +228,7 @@ def test_prompt_search_is_compared_with_its_tables(
     table = compare([run], published=True, results=tmp_path).differences
     paper = table[table["other"].str.startswith("published")]
     assert sorted(paper["other_value"]) == sorted(expected)
-    one = paper[(paper["metric"] == "p_at_1") & (paper["setting"] == "T-REx macro optiprompt none")]
+    one = paper[(paper["metric"] == "p_at_1") & (paper["setting"] == "trex macro optiprompt none")]
     assert one["other"].tolist()[0] == f"published bert_base optiprompt-{start}"
     assert one["difference_low"].iloc[0] == pytest.approx(38 - one["other_value"].iloc[0])
     assert one["other_run"].iloc[0] == "Zhong, Friedman & Chen (2021), Table 2"

@@ -137,7 +137,7 @@ def is_metric(column: str) -> bool:
 
 def _setting(value: Any) -> str:
     parts = value if isinstance(value, tuple) else (value,)
-    return " ".join(str(part) for part in parts if part == part and part != "")
+    return " ".join(dict.fromkeys(str(part) for part in parts if part == part and part != ""))
 
 
 def _sides(a: dict[str, Any], b: dict[str, Any], metric: str) -> dict[str, Any]:

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import MAJORITY, is_baseline
-from hyperprobe.metrics.facts import MACRO
+from hyperprobe.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
+from hyperprobe.metrics.facts import MACRO, RAW
 from hyperprobe.metrics.hypernymy import METRICS
 from hyperprobe.metrics.uncertainty import newcombe_interval
 from hyperprobe.published import read_published
@@ -26,7 +27,14 @@ VECTORS = ("word2vec", "glove", "fasttext")
 PAPER_ITEMS = {"lm-diagnostic": 18, "lm-diagnostic-extended": 576}
 PAPER_CONTEXTUAL = 186
 NEED_CONTEXT = ("contextual", "paired_aggregate")
-LAMA_ROWS = (MACRO, "1-1", "N-1", "N-M")
+# LAMA's names of its corpora and of Google-RE's relations, in Petroni et al.'s Table 2.
+PAPER_CORPORA = {
+    GOOGLE_RE: "Google-RE", TREX: "T-REx", CONCEPTNET: "ConceptNet", SQUAD: "SQuAD",
+}  # fmt: skip
+PAPER_RELATIONS = {
+    MACRO: "total", "place_of_birth": "birth-place", "date_of_birth": "birth-date",
+    "place_of_death": "death-place",
+}  # fmt: skip
 # The OptiPrompt paper's models beside BERT-base; its names of methods where ours differ.
 OTHER_MODELS = ("bert_large", "roberta_large", "albert_xxlarge")
 CONTROLS = ("random-model", "random-embeddings")
@@ -99,17 +107,18 @@ def with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
 
 
 def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
-    """P@1 against the LAMA paper's Table 2: macro averages and relation types."""
+    """Raw P@1 against the LAMA paper's Table 2: BERT's for language models, and `freq`."""
     published, source = read_published("lama_table2_p_at_1")
-    total = published["relation"] == "total"
-    paper = published.assign(relation=published["relation"].where(~total, MACRO))
-    paper = paper.set_index(["corpus", "relation"])
+    paper = published.set_index(["corpus", "relation"])
     for row in run.table("metrics.csv").to_dict("records"):
-        large = "large" in str(row["model"])
-        column = "freq" if row["model"] == "freq" else "bert_large" if large else "bert_base"
-        relation = row["relation"] if row["relation"] in LAMA_ROWS else None
-        key = (row["source"], relation or row.get("type"))
-        if relation and key in paper.index and paper.at[key, column] == paper.at[key, column]:
+        model = row["model"]
+        if row["ranking"] != RAW or model in VECTORS or is_baseline(model):
+            continue
+        large = "bert_large" if "large" in model else "bert_base"
+        column = "freq" if model == "freq" else large
+        relation = PAPER_RELATIONS.get(row["relation"], row["relation"])
+        key = (PAPER_CORPORA.get(row["source"]), relation)
+        if key in paper.index and paper.at[key, column] == paper.at[key, column]:
             yield _against(run, row, "p_at_1", column, float(paper.at[key, column]), source)
 
 
@@ -124,7 +133,7 @@ def with_optiprompt(run: FinishedRun) -> Iterator[dict[str, Any]]:
         method = f"optiprompt-{start}" if row["method"] == "optiprompt" else row["method"]
         for metric in PROMPT_METRICS:
             key = (model, method, control, row["relation"], metric)
-            if row["source"] == "T-REx" and key in published and row[metric] == row[metric]:
+            if row["source"] == TREX and key in published and row[metric] == row[metric]:
                 label = " ".join(filter(None, key[:3]))
                 yield _against(run, row, metric, label, *published[key])
 
@@ -212,7 +221,7 @@ def _against(
     run: FinishedRun, row: dict[str, Any], metric: str, other: str, theirs: float, source: str
 ) -> dict[str, Any]:
     """One value against a published one, whose own uncertainty is not known."""
-    words = [str(v) for k, v in row.items() if isinstance(v, str) and k != "model"]
+    words = dict.fromkeys(v for k, v in row.items() if isinstance(v, str) and k != "model")
     ends = {
         f"difference_{end}": row.get(f"{metric}_{end}", np.nan) - theirs for end in ("low", "high")
     }
