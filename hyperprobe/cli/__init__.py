@@ -6,6 +6,8 @@ Each command is in the module of its name, which registers it when imported.
 from __future__ import annotations
 
 import sys
+import tempfile
+import traceback
 from typing import Annotated, Any
 
 import typer
@@ -24,10 +26,11 @@ from hyperprobe.cli import (  # noqa: F401
     zero_shot,
 )
 from hyperprobe.cli.common import app, say
-from hyperprobe.errors import UserError
+from hyperprobe.errors import UserError, one_line
 
 # typer carries its own click or uses the installed one: ask it for the error class.
 INTERRUPTED = 130
+FAULT = 70  # EX_SOFTWARE: an error of the program and not of its input
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
@@ -51,7 +54,7 @@ def main() -> None:
     try:
         code = app(lama.join_vocab_models(sys.argv[1:]) or ["--help"], standalone_mode=False)
     except UserError as error:
-        _fail(" ".join(str(error).split()))
+        _fail(str(error))
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "hyperprobe"
         _fail(f"{error.format_message()} (see {command} --help)")
@@ -62,11 +65,34 @@ def main() -> None:
         _fail(f"{error.strerror or error}{where}: check the path and the space on the disk")
     except MemoryError:
         _fail("out of memory: name fewer or smaller models, or use --dtype bf16")
+    except Exception as error:
+        _report_fault(error)
     if code == INTERRUPTED:  # typer turns a Ctrl-C inside a command into this code
         say("hyperprobe: interrupted: the same command goes on where this one stopped")
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(message: str) -> None:
-    say(f"hyperprobe: error: {message}")
+    say(one_line(f"hyperprobe: error: {message}"))
     sys.exit(2)
+
+
+def _report_fault(error: Exception) -> None:
+    """The last net: an exception that nobody foresaw. Its traceback goes into a file."""
+    text = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", errors="backslashreplace", delete=False,
+            prefix="hyperprobe-fault-", suffix=".txt",
+        ) as file:  # fmt: skip
+            file.write(f"hyperprobe {__version__}\n{text}")
+        where = f"its traceback is in {file.name}"
+    except OSError:
+        where = "its traceback could not be written"
+    say(
+        one_line(
+            f"hyperprobe: this is a fault of hyperprobe ({type(error).__name__}: "
+            f"{str(error)[:150]}): please report it; {where}"
+        )
+    )
+    sys.exit(FAULT)

@@ -68,5 +68,6 @@ LAMA_DATA = Path("lama-data")
 
 
 def say(text: str) -> None:
-    """A line for people."""
-    print(text, file=sys.stderr)
+    """A line for people, on whatever letters their terminal has."""
+    encoding = sys.stderr.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
