@@ -2,8 +2,9 @@
 
 A predictions frame has one row per (model, probe, item):
 `hyponym, hypernym, group, zipf`, the `gold` word, its `gold_score` and
-`gold_rank` (0: the model cannot score it, which counts as wrong), the `best`
-word and its `best_score`, the `margin` of gold over the best other candidate,
+`gold_rank` (0: the model cannot score it, which counts as wrong) with `gold_tied`,
+how many other candidates score exactly the same, the `best` word (of equal ones the
+first candidate) and its `best_score`, the `margin` of gold over the best other candidate,
 one `score_CATEGORY` per category, and for `open` probes the five `top` words.
 Scores are natural log-probabilities for language models, cosines for vectors.
 """
@@ -17,11 +18,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.metrics.hypernymy import SCORE
-from hyperprobe.models.base import Scores
+from hyperprobe.models.base import Ranking, Scores, rank_scores
 from hyperprobe.models.names import RANDOM
 from hyperprobe.morphology import indefinite_article
 
@@ -145,19 +145,14 @@ def closed_predictions(
 ) -> pd.DataFrame:
     """Prediction rows from a score matrix [n_items, n_words]."""
     scores = scores.astype(np.float64)
-    unscored: NDArray[np.bool_] = np.asarray(np.isnan(scores).all(axis=1))
-    right = np.array([words.index(word) for word in rows[gold]])
-    every = np.arange(len(rows))
-    gold_score = scores[every, right]
+    right = [words.index(word) for word in rows[gold]]
+    ranking = rank_scores(scores, right, 1)
     others = scores.copy()
-    others[every, right] = -np.inf
-    best = np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)
+    others[np.arange(len(rows)), right] = -np.inf
     part = _about(rows, gold)
-    part["gold_score"] = gold_score
-    part["gold_rank"] = np.where(unscored, 0, 1 + (scores > gold_score[:, None]).sum(axis=1))
-    part["best"] = [None if u else categories[b] for u, b in zip(unscored, best, strict=True)]
-    part["best_score"] = np.where(unscored, np.nan, scores[every, best])
-    part["margin"] = gold_score - others.max(axis=1)
+    _add_ranking(part, ranking, [[categories[i] for i in row] for row in ranking.top])
+    best_other = others.max(axis=1)
+    part["margin"] = part["gold_score"] - np.where(np.isfinite(best_other), best_other, np.nan)
     for i, category in enumerate(categories):
         part[f"{SCORE}{category}"] = scores[:, i]
     return part
@@ -175,12 +170,20 @@ def _open(
         ranking = model.rank(clozes, words, gold, TOP_K)
         top = [[words.words[i] for i in row] for row in ranking.top]
     part = _about(rows, probe.gold)
-    part["gold_score"] = ranking.gold_score
-    part["gold_rank"] = ranking.gold_rank
-    part["best"] = [row[0] for row in top]
-    part["best_score"] = ranking.top_score[:, 0]
+    _add_ranking(part, ranking, top)
     part["top"] = top
     return part
+
+
+def _add_ranking(part: pd.DataFrame, ranking: Ranking, top: list[list[str]]) -> None:
+    """Adds where gold stands, and the first of the `top` words with its score."""
+    best_score = ranking.top_score[:, 0]
+    answered = np.isfinite(best_score)
+    part["gold_score"] = ranking.gold_score
+    part["gold_rank"] = ranking.gold_rank
+    part["gold_tied"] = ranking.gold_tied
+    part["best"] = [row[0] if a else None for a, row in zip(answered, top, strict=True)]
+    part["best_score"] = np.where(answered, best_score, np.nan)
 
 
 def _about(rows: pd.DataFrame, gold: str) -> pd.DataFrame:
@@ -200,6 +203,7 @@ def predict_majority(frame: pd.DataFrame) -> pd.DataFrame:
         most = rows["hypernym"].value_counts(sort=False).idxmax()
         part = _about(rows, probe.gold)
         part["gold_rank"] = (part["hypernym"] == most).map({True: 1, False: 2})
+        part["gold_tied"] = 0  # one answer to everything, and no scores
         part["best"] = most
         parts.append(part.assign(model=MAJORITY, probe=probe.name))
     return pd.concat(parts, ignore_index=True)

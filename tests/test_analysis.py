@@ -52,7 +52,8 @@ def made(n: int = 40, model: str = "m") -> pd.DataFrame:
             rows.append(
                 {"diagnostic": "d", "model": model, "probe": probe, "item": f"x{i}",
                  "hyponym": f"x{i}", "hypernym": hypernym, "zipf": zipf[i], "gold": hypernym,
-                 "gold_rank": 1 if right else 2, "best": "bird", "margin": 0.0, **scores}
+                 "gold_rank": 1 if right else 2, "gold_tied": 0, "best": "bird", "margin": 0.0,
+                 **scores}
             )  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -130,7 +131,8 @@ def test_error_shares_add_up():
     table = pd.DataFrame(
         [
             {"diagnostic": "d", "model": "m", "probe": "open", "item": a, "hyponym": a,
-             "hypernym": "bird", "best": b, "gold_rank": rank, "best_score": -rank}
+             "hypernym": "bird", "gold": "bird", "best": b, "gold_rank": rank, "gold_tied": 0,
+             "best_score": -rank}
             for a, b, rank in rows
         ]
     )  # fmt: skip

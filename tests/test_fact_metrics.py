@@ -11,7 +11,9 @@ from hyperprobe.metrics.facts import (
     compare_on_facts,
     consistency,
     correlations,
+    hits,
     p_at_k,
+    reciprocal_ranks,
     summarise_facts,
     summarise_mentions,
     summarise_negated,
@@ -32,6 +34,8 @@ def frame(rows: list[tuple[str, str, int]], model: str = "m", relation: str = "P
             "text": texts,
             "gold": gold,
             "gold_rank": ranks,
+            "gold_tied": 0,
+            "gold_tied_before": 0,
             "gold_score": [-float(rank) for rank in ranks],
             "n_subject_pieces": 1.0,
         }
@@ -45,8 +49,30 @@ def test_other_right_answers_leave_the_filtered_ranking():
 
 
 def test_ties_and_unscored_answers_in_the_filtered_ranking():
-    facts = frame([("a", "x", 2), ("a", "y", 2), ("a", "z", 4), ("a", "w", 0), ("a", "x", 2)])
-    assert add_filtered_rank(facts)["filtered_rank"].tolist() == [2, 2, 2, 0, 2]
+    # One candidate is above three that tie: x, y and one that is no answer, in this order.
+    facts = frame([("a", "x", 2), ("a", "y", 3), ("a", "z", 5), ("a", "w", 0), ("a", "x", 2)])
+    facts["gold_tied"], facts["gold_tied_before"] = [2, 2, 0, 0, 2], [0, 1, 0, 0, 0]
+    facts = add_filtered_rank(facts)
+    assert facts["filtered_rank"].tolist() == [2, 2, 3, 0, 2]
+    assert facts["filtered_tied"].tolist() == [1, 1, 0, 0, 1]
+    assert hits(facts, "raw", 2).tolist() == [1, 0, 0, 0, 1]
+    assert hits(facts, "filtered", 2).tolist() == [0.5, 0.5, 0, 0, 0.5]
+    assert hits(facts, "filtered", 3).tolist() == [1, 1, 1, 0, 1]
+    tied = (1 / 2 + 1 / 3) / 2
+    assert reciprocal_ranks(facts, "filtered") == pytest.approx([tied, tied, 1 / 3, 0, tied])
+    assert reciprocal_ranks(facts, "raw") == pytest.approx([1 / 2, 1 / 3, 1 / 5, 0, 1 / 2])
+    curve = p_at_k(facts)
+    curve = curve[curve["ranking"] == "filtered"].set_index("k")["p_at_k"]
+    for k, share in curve.items():
+        assert share == pytest.approx(100 * hits(facts, "filtered", k).mean())
+    assert list(curve.index) == [1, 2, 3]
+
+
+def test_a_tie_is_not_right_in_mcnemars_test():
+    one = frame([("a", "x", 1), ("b", "x", 1)], model="one")
+    two = frame([("a", "x", 1), ("b", "x", 1)], model="two").assign(gold_tied=1)
+    table = compare_on_facts(add_filtered_rank(pd.concat([one, two]))).set_index("ranking")
+    assert table["only_model"].to_dict() == {"raw": 0, "filtered": 2}
 
 
 @given(

@@ -19,6 +19,7 @@ def predictions(model: str = "embedded") -> pd.DataFrame:
             "probe": "singular",
             "item": coin.index,
             "gold_rank": np.where(coin["arm"] == "sentence", 1, 2),
+            "gold_tied": 0,
         }
     )
 

@@ -26,8 +26,8 @@ def agreement(predictions: pd.DataFrame) -> pd.DataFrame:
         for category, part in parts:
             if part.empty:
                 continue
-            one, many = part["singular"] == 1, part["plural"] == 1
-            shares = (one & many, one & ~many, ~one & many, ~one & ~many)
+            one, many = part["singular"], part["plural"]
+            shares = (one * many, one * (1 - many), (1 - one) * many, (1 - one) * (1 - many))
             row = {"diagnostic": diagnostic, "model": model, "category": category}
             row |= {"n_items": len(part)}
             rows.append(row | {k: 100 * v.mean() for k, v in zip(OUTCOMES, shares, strict=True)})

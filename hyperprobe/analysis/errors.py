@@ -64,10 +64,13 @@ def valid_hypernyms(hyponym: str) -> frozenset[str]:
 def open_errors(predictions: pd.DataFrame) -> pd.DataFrame:
     """Each wrong open-vocabulary answer with its `error` class.
 
+    Where gold ties with others at the top, the answer is wrong if it is another one.
+
     Columns: `diagnostic, model, hyponym, hypernym, answer, log_prob, error`.
     """
-    wrong = predictions[(predictions["probe"] == "open") & (predictions["gold_rank"] != 1)]
-    wrong = wrong[wrong["best"].notna()]
+    asked = predictions[(predictions["probe"] == "open") & predictions["best"].notna()]
+    other = (asked["gold_tied"] > 0) & (asked["best"] != asked["gold"])
+    wrong = asked[(asked["gold_rank"] != 1) | other]
     table = wrong[["diagnostic", "model", "hyponym", "hypernym", "best", "best_score"]].rename(
         columns={"best": "answer", "best_score": "score"}
     )

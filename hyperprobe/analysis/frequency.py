@@ -40,7 +40,8 @@ def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = 
     for source, diagnostic, model, table in _with_counts(predictions, sources):
         for probe in PROBES:
             known = table.dropna(subset=[probe, "count"])
-            groups = [known["count"][known[probe] == value].to_numpy(float) for value in (1, 0)]
+            alone = known[probe] == 1  # (where gold ties it is not recognised)
+            groups = [known["count"][some].to_numpy(float) for some in (alone, ~alone)]
             if min(map(len, groups)) == 0:
                 continue
             row: dict[str, Any] = {"source": source, "diagnostic": diagnostic, "model": model}

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from hyperprobe.analysis.variants import ARTICLES, NEGATED, TEMPLATES, one_prompt
 from hyperprobe.metrics.hypernymy import SCORE
 from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact
 from hyperprobe.morphology import indefinite_article
 from hyperprobe.predictions import Article
+from hyperprobe.ranks import more, rank_correlations, success
 
 PROMPT = "the set's own prompt"
 
@@ -43,7 +43,7 @@ def _variants(asked: pd.DataFrame) -> Iterator[tuple[dict[str, str], dict[str, p
 
 
 def _right(table: pd.DataFrame) -> pd.Series:
-    return (table["gold_rank"] == 1).astype(float)
+    return pd.Series(success(table["gold_rank"], table["gold_tied"]), index=table.index)
 
 
 def _share(name: str, values: pd.Series, scale: float = 100) -> dict[str, float]:
@@ -86,6 +86,7 @@ def negation(
     2020, section 3). `prefers_true` and `prefers_false`: percent of items with the true
     category above the false one of NEG-136 after "is a", and below it after "is not
     a" (Ettinger 2020), over the items for which `false`, by (diagnostic, item), names one.
+    What is equal counts half.
     """
     rows = []
     for about, tables in _variants(asked):
@@ -98,18 +99,14 @@ def negation(
         gold = [columns.index(f"{SCORE}{name}") for name in plus["hypernym"]]
         true = change.to_numpy()[np.arange(len(change)), gold]
         others = (change.sum(axis=1) - true) / (len(columns) - 1)
-        ranks = [rankdata(table[columns], axis=1) for table in (plus, minus)]
-        centred = [table - table.mean(axis=1, keepdims=True) for table in ranks]
-        spearman = (centred[0] * centred[1]).sum(axis=1) / np.sqrt(
-            (centred[0] ** 2).sum(axis=1) * (centred[1] ** 2).sum(axis=1)
-        )
+        spearman = rank_correlations(plus[columns], minus[columns])
         row: dict[str, Any] = {**about, "n_items": len(minus)}
         row |= _share("affirmed", _right(plus))
         row |= _share("negated", _right(minus))
         row |= {"same_answer": 100 * (plus["best"] == minus["best"]).mean()}
         row |= _share("change", pd.Series(true), 1)
         row |= _share("relative_change", others.rsub(true), 1)
-        row |= {"lowered": 100 * (true < others).mean(), "spearman": float(spearman.mean())}
+        row |= {"lowered": 100 * more(others, true).mean(), "spearman": float(spearman.mean())}
         own = {item: false.get((about["diagnostic"], item), "") for item in minus.index}
         row |= _prefers(plus, minus, own)
         rows.append(row)
@@ -119,9 +116,9 @@ def negation(
 def _prefers(plus: pd.DataFrame, minus: pd.DataFrame, false: dict[str, str]) -> dict[str, float]:
     """Ettinger's sensitivity: the true category above the false one, and below it when negated."""
 
-    def above(table: pd.DataFrame, item: str) -> bool:
+    def above(table: pd.DataFrame, item: str) -> float:
         true = table.at[item, f"{SCORE}{table.at[item, 'hypernym']}"]
-        return bool(true > table.at[item, f"{SCORE}{false[item]}"])
+        return float(more(true, table.at[item, f"{SCORE}{false[item]}"]))
 
     known = [item for item in minus.index if false[item]]
     if not known:
@@ -129,7 +126,7 @@ def _prefers(plus: pd.DataFrame, minus: pd.DataFrame, false: dict[str, str]) -> 
     return {
         "n_false": len(known),
         "prefers_true": 100 * float(np.mean([above(plus, item) for item in known])),
-        "prefers_false": 100 * float(np.mean([not above(minus, item) for item in known])),
+        "prefers_false": 100 * float(np.mean([1 - above(minus, item) for item in known])),
     }
 
 
@@ -178,8 +175,8 @@ def template_spread(asked: pd.DataFrame, article: Article) -> pd.DataFrame:
                 "worst": accuracy.idxmin(),
                 "highest": accuracy.max(),
                 "best": accuracy.idxmax(),
-                "always": 100 * right.all(axis=1).mean(),
-                "never": 100 * (~right.any(axis=1)).mean(),
+                "always": 100 * right.prod(axis=1).mean(),
+                "never": 100 * (1 - right).prod(axis=1).mean(),
                 "consistency": 100 * float(same),
             }
         )

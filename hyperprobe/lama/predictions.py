@@ -2,7 +2,9 @@
 
 One row per (relation, model, prompt, fact): `source, relation, type, prompt, item,
 subject, text`, the `gold` object, its `gold_score` and `gold_rank` among the
-candidates (0: the model cannot score it, which counts as wrong), the `best`
+candidates (its place in their order by score, equal scores in the order of the list;
+0: the model cannot score it, which counts as wrong), `gold_tied` other candidates with
+exactly its score, of which `gold_tied_before` have better places, the `best`
 answer and its `best_score`, the `top` words with their `top_scores`, and how many
 words and word pieces the subject has. Scores are natural log-probabilities over
 the whole vocabulary for language models (for an ensemble, their weighted sum),
@@ -13,18 +15,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.lama.prompts import Prompts
 from hyperprobe.lama.protocol import Fact, first_slot
 from hyperprobe.lama.sources import Relation
 from hyperprobe.models.base import Ranking, Scores, rank_scores
+from hyperprobe.ranks import rank_correlations
 
 TOP_K = 10
 CHUNK = 256  # facts whose scores over all candidates are held at once
@@ -118,12 +120,8 @@ def _rank(
     for chunk in _chunks(len(facts)):
         scores = score([facts[i] for i in chunk])
         parts.append(rank_scores(scores, [gold[i] for i in chunk], TOP_K))
-    return Ranking(
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("gold_score", "gold_rank", "top", "top_score")
-        )
-    )
+    names = [field.name for field in fields(Ranking)]
+    return Ranking(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _chunks(n: int) -> Iterator[range]:
@@ -137,13 +135,17 @@ def _about(relation: Relation, facts: Sequence[Fact], texts: Sequence[str]) -> p
             "source": relation.source,
             "relation": relation.name,
             "type": relation.type,
-            # (a file may give one id to two rows)
-            "item": [f"{i}:{fact.id}" for i, fact in enumerate(facts)],
+            "item": [_item(i, fact) for i, fact in enumerate(facts)],
             "subject": [fact.subject for fact in facts],
             "gold": [fact.object for fact in facts],
             "text": list(texts),
         }
     )
+
+
+def _item(i: int, fact: Fact) -> str:
+    """What a fact is called; a file may give one id to two rows."""
+    return f"{i}:{fact.id}"
 
 
 def answers_frame(
@@ -157,11 +159,10 @@ def answers_frame(
 ) -> pd.DataFrame:
     """The predictions frame of one prompt: a row per fact, from its ranking."""
     frame = _about(relation, facts, [cloze.text for cloze in clozes])
-    unscored = ranking.gold_rank == 0
+    unscored = ~np.isfinite(ranking.top_score[:, 0])  # the model has no answer at all
     frame["prompt"] = prompt
     frame["model"] = model.name
-    frame["gold_score"] = ranking.gold_score
-    frame["gold_rank"] = ranking.gold_rank
+    _add_gold(frame, ranking)
     words = [[candidates.words[i] for i in row] for row in ranking.top]
     frame["best"] = [None if u else row[0] for u, row in zip(unscored, words, strict=True)]
     frame["best_score"] = np.where(unscored, np.nan, ranking.top_score[:, 0])
@@ -172,6 +173,13 @@ def answers_frame(
     frame["n_subject_words"] = [len(fact.subject.split()) for fact in facts]
     frame["n_subject_pieces"] = _n_pieces(model, facts)
     return frame
+
+
+def _add_gold(frame: pd.DataFrame, ranking: Ranking) -> None:
+    frame["gold_score"] = ranking.gold_score
+    frame["gold_rank"] = ranking.gold_place
+    frame["gold_tied"] = ranking.gold_tied
+    frame["gold_tied_before"] = ranking.gold_tied_before
 
 
 def _n_pieces(model: Any, facts: Sequence[Fact]) -> list[float]:
@@ -186,7 +194,8 @@ def _n_pieces(model: Any, facts: Sequence[Fact]) -> list[float]:
 def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
     """The baseline that ranks objects by how often they are the object in the test facts.
 
-    Equally frequent objects stay in the order in which the facts name them.
+    Equally frequent objects stay in the order in which the facts name them, and do not
+    count as tied: each is the object of as many facts, so any order has the same mean.
     """
     counts = Counter(fact.object for fact in facts).most_common()
     place = {word: i for i, (word, _) in enumerate(counts, start=1)}
@@ -198,6 +207,7 @@ def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
     frame["model"] = FREQ
     frame["gold_score"] = [share[fact.object] for fact in facts]
     frame["gold_rank"] = [place[fact.object] for fact in facts]
+    frame["gold_tied"] = frame["gold_tied_before"] = 0
     frame["best"] = top[0]
     frame["best_score"] = share[top[0]]
     frame["top"] = [top] * len(facts)
@@ -226,18 +236,9 @@ def predict_negated(
         frame["best"] = [candidates.words[i] for i in best]
         frame["best_negated"] = [candidates.words[i] for i in best_negated]
         frame["overlap"] = (best == best_negated).astype(float)
-        frame["spearman"] = _spearman(plain, other)
+        frame["spearman"] = rank_correlations(plain, other)
         parts.append(frame)
     return pd.concat(parts, ignore_index=True)
-
-
-def _spearman(a: Scores, b: Scores) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Rank correlations [n] of the rows of two matrices [n, n_candidates]."""
-    x, y = (rankdata(scores, axis=1) for scores in (a, b))
-    x, y = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (x, y))
-    norm = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
-    result: np.ndarray[Any, np.dtype[np.float64]] = (x * y).sum(axis=1) / norm
-    return result
 
 
 def choose_mentions(facts: Sequence[Fact], seed: int) -> list[tuple[Fact, list[str]]]:
@@ -264,7 +265,8 @@ def predict_mentions(
     candidates: CandidateSet,
 ) -> pd.DataFrame:
     """The rank of the object in each of ten sentences that mention the fact (Figure 4)."""
-    facts = [fact for fact, sentences in chosen for _ in sentences]
+    places = [i for i, (_, sentences) in enumerate(chosen) for _ in sentences]
+    facts = [chosen[i][0] for i in places]
     texts = [text for _, sentences in chosen for text in sentences]
     clozes = [
         first_slot(text, fact.id, fact.subject) for fact, text in zip(facts, texts, strict=True)
@@ -272,8 +274,7 @@ def predict_mentions(
     gold = [candidates.index[fact.object] for fact in facts]
     ranking = model.rank(fit(model, clozes), candidates, gold, 1)
     frame = _about(relation, facts, texts)
-    frame["item"] = [fact.id for fact in facts]
+    frame["item"] = [_item(i, fact) for i, fact in zip(places, facts, strict=True)]
     frame["model"] = model.name
-    frame["gold_score"] = ranking.gold_score
-    frame["gold_rank"] = ranking.gold_rank
+    _add_gold(frame, ranking)
     return frame

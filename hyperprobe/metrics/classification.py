@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hyperprobe.ranks import more
+
 NET, LOGISTIC = "net", "logistic"  # classifiers
 PAIR, REVERSED, CONTROL = "pair", "reversed", "control"  # questions
 
@@ -20,7 +22,7 @@ def accuracy_by_run(predictions: pd.DataFrame) -> pd.DataFrame:
     """Percent right and `n_items` for each setting, model, input, classifier, layer, question,
     fold and seed."""
     keys = ["setting", "model", "input", "classifier", "layer", "question", "fold", "seed"]
-    right = (predictions["log_odds"] > 0) == (predictions["label"] == 1)
+    right = 1 - _errors(predictions)
     grouped = right.groupby([predictions[key] for key in keys], sort=False)
     table = grouped.agg(["mean", "size"]).reset_index()
     table["accuracy"] = 100 * table.pop("mean")
@@ -75,9 +77,15 @@ def count_unknown(predictions: pd.DataFrame) -> int:
 def false_positive_share(predictions: pd.DataFrame) -> float:
     """Of the net's errors on test pairs, the percentage that say "hypernym"; NaN without any."""
     asked = predictions[(predictions["classifier"] == NET) & (predictions["question"] == PAIR)]
-    says_hypernym = asked["log_odds"] > 0
-    errors = says_hypernym != (asked["label"] == 1)
-    return float(100 * says_hypernym[errors].mean()) if errors.any() else float("nan")
+    errors = _errors(asked)
+    false_positive = errors[asked["label"] != 1].sum()
+    return float(100 * false_positive / errors.sum()) if errors.any() else float("nan")
+
+
+def _errors(predictions: pd.DataFrame) -> pd.Series:
+    """1 for a wrong answer, 0 for a right one; log-odds of zero answer nothing: a half."""
+    says_hypernym = more(predictions["log_odds"], 0)
+    return (predictions["label"] - says_hypernym).abs()
 
 
 def summarise_layers(predictions: pd.DataFrame) -> pd.DataFrame:

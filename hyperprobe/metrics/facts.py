@@ -4,9 +4,11 @@ Predictions have one row per (source, relation, model, prompt, fact); see
 `hyperprobe.lama.predictions` for the columns. Two rankings:
 
 - `raw`, as LAMA's reference code: every other candidate counts, also those that
-  are right too; a rank beyond 10,000 earns nothing.
+  are right too; a rank beyond 10,000 earns nothing. Candidates that tie have places
+  of their own, in the order of the list.
 - `filtered`, as the paper describes (Petroni et al. 2019, section 4.4): other
-  valid objects of the same subject and relation are taken out of the ranking.
+  valid objects of the same subject and relation are taken out of the ranking. Of
+  candidates that tie any order is as likely, and an outcome is the mean over them.
 
 Shares are percentages; MRR is a mean reciprocal rank between 0 and 1.
 """
@@ -22,9 +24,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hyperprobe.metrics.uncertainty import interval, mcnemar_exact, resampled_means
+from hyperprobe.ranks import reciprocal, success
 
 RAW, FILTERED = "raw", "filtered"
-RANK = {RAW: "gold_rank", FILTERED: "filtered_rank"}
 MAX_RAW_RANK = 10_000
 MACRO, MICRO = "macro", "micro"
 TYPES = ("1-1", "N-1", "N-M")
@@ -32,36 +34,46 @@ QUESTION = ["source", "relation", "model", "prompt", "text"]
 
 
 def add_filtered_rank(predictions: pd.DataFrame) -> pd.DataFrame:
-    """The frame with `filtered_rank`: `gold_rank` less the other valid objects above it.
+    """The frame with `filtered_rank` and `filtered_tied`.
 
-    Valid objects of a question are the gold objects of all facts that ask it in
-    the same words. Rank 0, an answer that cannot be scored, stays 0.
+    The rank is 1 + the number of candidates with a higher score that are not valid
+    objects of the question, and as many others tie as have the same score and are
+    not valid. Valid are the gold objects of all facts that ask in the same words. The
+    rank is never worse than the raw one, which counts those that tie and come first.
+    Rank 0, an answer that cannot be scored, stays 0.
     """
-    scored = predictions[predictions["gold_rank"] > 0]
-    distinct = scored.drop_duplicates([*QUESTION, "gold"])
-    above = distinct.groupby(QUESTION)["gold_rank"].rank(method="min") - 1
+    table = predictions.assign(best=predictions["gold_rank"] - predictions["gold_tied_before"])
     keys = [*QUESTION, "gold"]
-    table = distinct[keys].assign(above=above.astype(int))
-    merged = predictions[keys].merge(table, on=keys, how="left")
-    n_above = merged["above"].fillna(0).to_numpy(dtype=int)
-    return predictions.assign(filtered_rank=predictions["gold_rank"].to_numpy() - n_above)
+    distinct = table[table["gold_rank"] > 0].drop_duplicates(keys)
+    above = distinct.groupby(QUESTION)["best"].rank(method="min") - 1
+    same = distinct.groupby([*QUESTION, "best"])["best"].transform("size") - 1
+    valid = distinct[keys].assign(above=above, same=same)
+    merged = table[keys].merge(valid, on=keys, how="left")
+    n_above, n_same = (merged[name].fillna(0).to_numpy(dtype=int) for name in ("above", "same"))
+    return predictions.assign(
+        filtered_rank=table["best"].to_numpy() - n_above,
+        filtered_tied=predictions["gold_tied"].to_numpy() - n_same,
+    )
+
+
+def _stands(predictions: pd.DataFrame, ranking: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rank of each gold object, and how many others tie with it: none in the raw ranking."""
+    if ranking == FILTERED:
+        return predictions["filtered_rank"].to_numpy(), predictions["filtered_tied"].to_numpy()
+    ranks = predictions["gold_rank"].to_numpy()
+    return ranks, np.zeros_like(ranks)
 
 
 def reciprocal_ranks(predictions: pd.DataFrame, ranking: str) -> NDArray[np.float64]:
     """1 / rank, 0 for what has no rank or, in the raw ranking, one beyond 10,000."""
-    ranks = predictions[RANK[ranking]].to_numpy(dtype=float)
-    counts = ranks > 0
-    if ranking == RAW:
-        counts &= ranks <= MAX_RAW_RANK
-    result: NDArray[np.float64] = np.divide(1.0, ranks, out=np.zeros_like(ranks), where=counts)
-    return result
+    ranks, tied = _stands(predictions, ranking)
+    values = reciprocal(ranks, tied)
+    return np.where(ranks <= MAX_RAW_RANK, values, 0.0) if ranking == RAW else values
 
 
 def hits(predictions: pd.DataFrame, ranking: str, k: int) -> NDArray[np.float64]:
-    """1.0 where the gold object is among the first k, else 0.0."""
-    ranks = predictions[RANK[ranking]].to_numpy()
-    found: NDArray[np.float64] = ((ranks >= 1) & (ranks <= k)).astype(float)
-    return found
+    """1.0 where the gold object is among the first k, else 0.0; a chance where it ties."""
+    return success(*_stands(predictions, ranking), k)
 
 
 def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
@@ -133,22 +145,41 @@ def p_at_k(predictions: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (source, model), own in predictions.groupby(["source", "model"], sort=False):
         for ranking in (RAW, FILTERED):
-            ranks = [np.sort(part[RANK[ranking]].to_numpy()) for _, part in own.groupby("relation")]
-            ks = np.unique(np.concatenate([[1], *ranks]))
-            ks = ks[ks > 0]
-            shares = [
-                (np.searchsorted(r, ks, side="right") - np.searchsorted(r, 0, side="right"))
-                / len(r)
-                for r in ranks
-            ]
-            for k, share in zip(ks, np.mean(shares, axis=0), strict=True):
+            rank, tied = _stands(own, ranking)
+            n_places = int((rank + tied).max()) + 1
+            shares, changes = [], np.arange(n_places + 1) == 1
+            for places in own.groupby("relation").indices.values():
+                gained, some = _gains(rank[places], tied[places], n_places)
+                shares.append(np.cumsum(gained) / len(places))
+                changes |= some
+            mean = np.mean(shares, axis=0)
+            for k in np.flatnonzero(changes):
                 key = {"source": source, "model": model, "ranking": ranking, "k": int(k)}
-                rows.append({**key, "p_at_k": 100 * float(share)})
+                rows.append({**key, "p_at_k": 100 * float(mean[k])})
     return pd.DataFrame(rows)
 
 
+def _gains(
+    rank: NDArray[np.int64], tied: NDArray[np.int64], n_places: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """What place k adds to the successes at k [n_places + 1], and where it adds anything.
+
+    Each gold has an equal part of every place that it shares.
+    """
+    rank, tied = rank[rank > 0], tied[rank > 0]
+    gained, n_open = np.zeros(n_places + 1), np.zeros(n_places + 1, dtype=np.int64)
+    for sums, part in ((gained, 1 / (tied + 1)), (n_open, 1)):
+        np.add.at(sums, rank, part)
+        np.subtract.at(sums, rank + tied + 1, part)
+    changes = np.cumsum(n_open) > 0
+    return np.where(changes, np.cumsum(gained), 0.0), changes
+
+
 def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Exact McNemar tests of P@1 between any two models, over all facts of a source."""
+    """Exact McNemar tests of P@1 between any two models, over all facts of a source.
+
+    A gold object that ties in the filtered ranking is not right here.
+    """
     rows = []
     keys = ["relation", "item"]
     for source, own in predictions.groupby("source", sort=False):

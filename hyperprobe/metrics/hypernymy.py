@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact
+from hyperprobe.models.base import rank_scores
+from hyperprobe.ranks import success
 
 METRICS = (
     "open_p_at_1",
@@ -30,8 +32,12 @@ FREQUENCY_BANDS = (0.0, 1.5, 2.0, 2.5, 3.0, 3.5, 9.0)  # Zipf: log10 of occurren
 
 
 def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
-    """One row per item, one True/False/NaN column per metric, for one model and set."""
-    wide = predictions.pivot(index="item", columns="probe", values="gold_rank")
+    """One row per item and one column per metric, for one model and set.
+
+    1 is right, 0 wrong, NaN not asked. A gold that ties counts by its `success` (a
+    fraction), and pairs as if every tie were broken by itself.
+    """
+    wide = predictions.pivot(index="item", columns="probe", values=["gold_rank", "gold_tied"])
     right = pd.DataFrame(index=wide.index)
     for name, probe, k in (
         ("open_p_at_1", "open", 1),
@@ -40,9 +46,10 @@ def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
         ("plural", "plural", 1),
         ("contextual", "contextual", 1),
     ):
-        ranks = wide[probe] if probe in wide else pd.Series(np.nan, index=wide.index)
-        # Rank 0 is a gold word that the model cannot score: wrong, not left out.
-        right[name] = ((ranks >= 1) & (ranks <= k)).astype(float).where(ranks.notna())
+        asked = ("gold_rank", probe) in wide
+        right[name] = (
+            success(wide["gold_rank", probe], wide["gold_tied", probe], k) if asked else np.nan
+        )
     right["paired_singular_plural"] = right["singular"] * right["plural"]
     right["paired_aggregate"] = right["paired_singular_plural"] * right["contextual"]
     return right
@@ -109,7 +116,7 @@ def prior_corrected(own: pd.DataFrame, control: pd.DataFrame, probe: str) -> flo
 
 
 def prior_corrected_outcomes(own: pd.DataFrame, control: pd.DataFrame, probe: str) -> pd.Series:
-    """Item -> 1 or 0: is gold the best log-probability minus that under the control prompt?
+    """Item -> `success` by the log-probability minus that under the control prompt.
 
     So no category wins for being a frequent word. Empty without a control.
     """
@@ -118,10 +125,10 @@ def prior_corrected_outcomes(own: pd.DataFrame, control: pd.DataFrame, probe: st
     b = control[control["probe"] == probe].set_index("item").reindex(a.index)
     if a.empty or control.empty or not columns:
         return pd.Series(dtype=float)
-    lifted = a[columns] - b[columns]
-    usable = lifted.notna().any(axis=1)
-    best = lifted[usable].idxmax(axis=1).str.removeprefix(SCORE)
-    return (best.reindex(a.index) == a["hypernym"]).astype(float)
+    lifted = (a[columns] - b[columns]).to_numpy(dtype=float)
+    gold = [columns.index(f"{SCORE}{category}") for category in a["hypernym"]]
+    ranking = rank_scores(lifted, gold, 1)
+    return pd.Series(success(ranking.gold_rank, ranking.gold_tied), index=a.index)
 
 
 def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:

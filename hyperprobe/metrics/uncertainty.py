@@ -1,4 +1,4 @@
-"""Intervals and tests for yes-no outcomes."""
+"""Intervals and tests for outcomes of items: yes or no, or a fraction where gold ties."""
 
 from __future__ import annotations
 
@@ -90,8 +90,9 @@ def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]
 
     Returns how many items only the first had right, how many only the second,
     and the two-sided p-value of a binomial test on those (1.0 when there are none).
+    Right is an outcome of 1: the test counts items, so one that ties is not right.
     """
-    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    a, b = np.asarray(first) == 1, np.asarray(second) == 1
     if a.shape != b.shape:
         raise ValueError(f"outcomes on different items: {a.shape} and {b.shape}")
     only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())

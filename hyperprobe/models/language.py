@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +17,9 @@ import torch
 
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.errors import UserError
-from hyperprobe.models.base import Ranking, Scores
+from hyperprobe.models.base import Ranking, Scores, gold_arrays
 from hyperprobe.models.batching import run_in_batches
+from hyperprobe.ranks import Stand, stand_of
 
 # Scores held at once, in numbers: 8 MB of float32, or what one batch gives.
 BLOCK_NUMBERS = 2_000_000
@@ -269,17 +271,37 @@ def ranking_of(blocks: Blocks, gold: Sequence[int | None], k: int) -> Ranking:
     result = Ranking(
         np.full(n, np.nan, dtype=np.float32),
         np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
         np.zeros((n, k), dtype=np.int64),
         np.zeros((n, k), dtype=np.float32),
     )
     for places, scores in blocks:
-        known = np.array([gold[i] is not None for i in places])
-        index = torch.tensor([gold[i] or 0 for i in places], device=scores.device)
-        gold_score = scores.gather(1, index[:, None])
-        rank = 1 + (scores > gold_score).sum(dim=1)
-        top_score, top = scores.topk(k, dim=1)
-        result.gold_score[places] = np.where(known, gold_score[:, 0].cpu().numpy(), np.nan)
-        result.gold_rank[places] = np.where(known, rank.cpu().numpy(), 0)
-        result.top[places] = top.cpu().numpy()
-        result.top_score[places] = top_score.cpu().numpy()
+        own = [gold[i] for i in places]
+        index = torch.tensor([i or 0 for i in own], device=scores.device)
+        columns = torch.arange(scores.shape[1], device=scores.device)
+        stand = Stand(*(part.cpu().numpy() for part in stand_of(scores, index, columns)))
+        top = top_of(scores, k)
+        parts = (
+            *gold_arrays(stand, own),
+            top.cpu().numpy(),
+            scores.gather(1, top).cpu().numpy(),
+        )
+        for field, part in zip(fields(result), parts, strict=True):
+            getattr(result, field.name)[places] = part
     return result
+
+
+def top_of(scores: torch.Tensor, k: int) -> torch.Tensor:
+    """The places [n, k] of the best scores of each row, equal scores in the order of places.
+
+    `torch.topk` leaves the order of equal scores open, and which of them it takes.
+    """
+    best, top = scores.topk(k, dim=1)
+    crowded = (scores >= best[:, -1:]).sum(dim=1) > k  # (more of them than there are places)
+    if crowded.any():
+        order = scores[crowded].sort(dim=1, descending=True, stable=True).indices
+        top[crowded] = order[:, :k]
+    top = top.sort(dim=1).values
+    order = scores.gather(1, top).sort(dim=1, descending=True, stable=True).indices
+    return top.gather(1, order)

@@ -34,14 +34,11 @@ def majority(facts: Sequence[Fact]) -> str:
 
 
 def predict_class_prior(split: Split, facts: Sequence[Fact]) -> pd.DataFrame:
-    """The predictions frame of P(o | r): objects by how often train has them."""
+    """The predictions frame of P(o | r): objects by how often train has them, then by letter."""
     counts = Counter(fact.object for fact in split.train)
     classes = CandidateSet(tuple(sorted(counts, key=lambda word: (-counts[word], word))))
     row = np.log([counts[word] / len(split.train) for word in classes.words])
-    scores = np.tile(row, (len(facts), 1))
-    # Equally frequent ones keep their order: one first answer, and not several.
-    scores -= np.arange(len(classes)) * 1e-9
-    return _frame(CLASS_PRIOR, split, facts, classes, scores)
+    return _frame(CLASS_PRIOR, split, facts, classes, np.tile(row, (len(facts), 1)))
 
 
 def predict_naive_bayes(split: Split, facts: Sequence[Fact], model: Any) -> pd.DataFrame:
@@ -80,8 +77,4 @@ def _frame(
     gold = [classes.index.get(fact.object) for fact in facts]
     ranking = rank_scores(scores, gold, TOP_K)
     clozes = [fact.cloze(split.template) for fact in facts]
-    frame = answers_frame(_Classifier(name), split.relation, facts, clozes, classes, ranking, name)
-    # What is first is an answer, also where the right one has no rank.
-    frame["best"] = [classes.words[row[0]] for row in ranking.top]
-    frame["best_score"] = ranking.top_score[:, 0]
-    return frame
+    return answers_frame(_Classifier(name), split.relation, facts, clozes, classes, ranking, name)

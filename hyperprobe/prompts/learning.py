@@ -14,6 +14,7 @@ from hyperprobe.lama.protocol import Fact
 from hyperprobe.lama.vectors import Question, candidate_ids, encode_subjects, slot_logits
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.progress import progress
+from hyperprobe.ranks import stand_of, success
 
 WARM_UP = 0.1
 Quality = tuple[float, float]  # share of first answers that are right, minus the mean loss
@@ -77,9 +78,11 @@ class Exercise:
         def run(batch: list[int]) -> None:
             logits = slot_logits(model, [self.questions[i] for i in batch], vectors) + self.barred
             places = torch.tensor(batch, device=model.device)
-            gold = logits.gather(1, self.gold[places][:, None])
-            right[places] = ((logits > gold).sum(dim=1) == 0).float()
-            losses[places] = logits.logsumexp(dim=1) - gold[:, 0]
+            columns = torch.arange(logits.shape[1], device=model.device)
+            stand = stand_of(logits, self.gold[places], columns)
+            rank, tied = (1 + stand.above).cpu(), stand.tied.cpu()
+            right[places] = torch.tensor(success(rank, tied), dtype=torch.float).to(model.device)
+            losses[places] = logits.logsumexp(dim=1) - stand.score
 
         with torch.no_grad():
             lengths = [len(question.ids) for question in self.questions]

@@ -15,6 +15,7 @@ from hyperprobe.lama.predictions import clozes_of
 from hyperprobe.lama.prompts import Prompts
 from hyperprobe.progress import progress
 from hyperprobe.prompts.splits import Split
+from hyperprobe.ranks import success
 
 MAX_MINED = 30  # patterns of a relation that are tried on train, as many as LPAQA has
 MAX_MIDDLE = 8  # words between subject and object
@@ -35,7 +36,7 @@ def best_of(
     for template in dict.fromkeys(templates):
         clozes = clozes_of(model, split.train, template)
         ranking = model.rank(clozes, candidates, gold, 1)
-        right = float((ranking.gold_rank == 1).mean())
+        right = float(success(ranking.gold_rank, ranking.gold_tied).mean())
         quality[template] = (right, float(ranking.gold_score.mean()))
     best = sorted(quality, key=lambda template: quality[template], reverse=True)[:top_k]
     if len(best) == 1:
