@@ -73,3 +73,10 @@ def test_unknown_pairs_are_counted_once():
     frame["known"] = [False, True] * 2
     assert summarise(frame)["n_unknown"].tolist() == [1]
     assert len(accuracy_by_run(frame)) == 2
+
+
+def test_log_odds_of_zero_are_half_right():
+    flat = answers([(1, 0, 1, 0.0), (1, 0, 0, 0.0), (1, 0, 1, 0.0), (1, 0, 0, 0.0)])
+    backwards = answers([(1, 0, 0, 0.0), (1, 0, 0, 0.0)], question="reversed")
+    (row,) = summarise(pd.concat([flat, backwards])).to_dict("records")
+    assert row["accuracy_mean"] == row["reversed_rejected"] == row["false_positive_share"] == 50
