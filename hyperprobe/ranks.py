@@ -7,6 +7,7 @@ other, and an outcome is its mean over those orders.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,21 +25,19 @@ class Stand(NamedTuple):
     tied_before: Any  # how many of those come earlier among the candidates
 
 
-def stand_of(scores: Any, gold: Any, columns: Any) -> Stand:
+def stand_of(scores: Any, gold: Any, arange: Callable[[int], Any] = np.arange) -> Stand:
     """The `Stand` of the candidates `gold` [n] in `scores` [n, n_candidates].
 
-    `columns` are 0 to n_candidates - 1. All three are numpy arrays or all three torch
-    tensors on one device. A gold score of NaN has none above and -1 tied.
+    Numpy arrays, or torch tensors with a torch `arange` on their device. A gold score
+    of NaN has none above and -1 tied.
     """
-    is_gold = columns == gold[:, None]
-    score = scores[is_gold][:, None]
-    same = scores == score
-    return Stand(
-        score[:, 0],
-        (scores > score).sum(1),
-        same.sum(1) - 1,
-        (same & (columns < gold[:, None])).sum(1),
-    )
+    score = scores[arange(len(gold)), gold]
+    same = scores == score[:, None]
+    tied = same.sum(1) - 1
+    before = tied
+    if (tied > 0).any():
+        before = (same & (arange(scores.shape[1]) < gold[:, None])).sum(1)
+    return Stand(score, (scores > score[:, None]).sum(1), tied, before)
 
 
 def success(rank: ArrayLike, tied: ArrayLike, k: int = 1) -> Floats:

@@ -33,7 +33,7 @@ def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> p
     """One row per (setting, model, input), in the order of the frame; NaN where none applies.
 
     `accuracy_*` is the net's on the `n_test` test pairs, in `n_unknown` of which a word
-    has no vector; `false_positive_share` is of its
+    has no vector; log-odds of exactly zero count as half right; `false_positive_share` is of its
     errors; `reversed_rejected` is how many positive pairs it rejects the wrong way
     round; `logistic_*` is a logistic regression's accuracy; `control_*` the net's on
     the control task and `selectivity` the accuracy above it (Hewitt & Liang 2019,

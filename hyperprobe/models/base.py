@@ -70,10 +70,9 @@ class ClozeModel(Protocol):
 
 def rank_scores(scores: Scores, gold: Sequence[int | None], k: int) -> Ranking:
     """The `Ranking` of a full score matrix [n_clozes, n_candidates]."""
-    n_candidates = scores.shape[1]
-    k = min(k, n_candidates)
+    k = min(k, scores.shape[1])
     places = np.array([0 if g is None else g for g in gold], dtype=np.int64)
-    stand = stand_of(scores, places, np.arange(n_candidates))
+    stand = stand_of(scores, places)
     # Stable, so that equal scores stay in candidate order whatever the batch.
     top = np.argsort(-scores, axis=1, kind="stable")[:, :k].astype(np.int64)
     return Ranking(*gold_arrays(stand, gold), top, np.take_along_axis(scores, top, axis=1))

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -279,8 +280,8 @@ def ranking_of(blocks: Blocks, gold: Sequence[int | None], k: int) -> Ranking:
     for places, scores in blocks:
         own = [gold[i] for i in places]
         index = torch.tensor([i or 0 for i in own], device=scores.device)
-        columns = torch.arange(scores.shape[1], device=scores.device)
-        stand = Stand(*(part.cpu().numpy() for part in stand_of(scores, index, columns)))
+        arange = partial(torch.arange, device=scores.device)
+        stand = Stand(*(part.cpu().numpy() for part in stand_of(scores, index, arange)))
         top = top_of(scores, k)
         parts = (
             *gold_arrays(stand, own),
@@ -297,9 +298,10 @@ def top_of(scores: torch.Tensor, k: int) -> torch.Tensor:
 
     `torch.topk` leaves the order of equal scores open, and which of them it takes.
     """
-    best, top = scores.topk(k, dim=1)
-    crowded = (scores >= best[:, -1:]).sum(dim=1) > k  # (more of them than there are places)
-    if crowded.any():
+    best, top = scores.topk(min(k + 1, scores.shape[1]), dim=1)
+    crowded = (best[:, k - 1 : k] == best[:, k:]).any(dim=1)
+    top = top[:, :k]
+    if crowded.any():  # the last place has several that could take it
         order = scores[crowded].sort(dim=1, descending=True, stable=True).indices
         top[crowded] = order[:, :k]
     top = top.sort(dim=1).values

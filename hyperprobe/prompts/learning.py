@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -70,7 +71,8 @@ class Exercise:
         return torch.nn.functional.cross_entropy(logits + self.barred, self.gold[places])
 
     def quality(self, model: Any, vectors: torch.Tensor | None = None) -> Quality:
-        """How good the answers are: P@1 first, and among equals the lower loss."""
+        """How good the answers are: P@1 first (of tokens that tie each counts its
+        `success`), and among equals the lower loss."""
         n = len(self)
         right = torch.empty(n, device=model.device)
         losses = torch.empty(n, device=model.device)
@@ -78,8 +80,8 @@ class Exercise:
         def run(batch: list[int]) -> None:
             logits = slot_logits(model, [self.questions[i] for i in batch], vectors) + self.barred
             places = torch.tensor(batch, device=model.device)
-            columns = torch.arange(logits.shape[1], device=model.device)
-            stand = stand_of(logits, self.gold[places], columns)
+            arange = partial(torch.arange, device=logits.device)
+            stand = stand_of(logits, self.gold[places], arange)
             rank, tied = (1 + stand.above).cpu(), stand.tied.cpu()
             right[places] = torch.tensor(success(rank, tied), dtype=torch.float).to(model.device)
             losses[places] = logits.logsumexp(dim=1) - stand.score

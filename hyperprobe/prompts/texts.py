@@ -28,8 +28,8 @@ def best_of(
 ) -> Prompts:
     """The `top_k` templates that are best on train, each with the same weight.
 
-    P@1 decides and, among equals, the mean log-probability of the right object
-    (Jiang et al. 2020, section 4.1).
+    P@1 decides (of objects that tie each counts its `success`) and, among equals, the
+    mean log-probability of the right object (Jiang et al. 2020, section 4.1).
     """
     gold = [candidates.index[fact.object] for fact in split.train]
     quality = {}
