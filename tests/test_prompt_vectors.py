@@ -12,11 +12,10 @@ from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.lama.evaluate import lama
 from hyperprobe.lama.predictions import predict_facts
-from hyperprobe.lama.prompts import Prompts, load_prompts, owner_of, save_prompts
+from hyperprobe.lama.prompts import Prompts, count_places, load_prompts, owner_of, save_prompts
 from hyperprobe.lama.protocol import Fact
 from hyperprobe.lama.sources import Relation
 from hyperprobe.lama.vectors import (
-    count_places,
     encode_clozes,
     encode_subjects,
     score_vectors,
