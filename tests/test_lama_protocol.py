@@ -90,7 +90,10 @@ def test_lowercase_spares_the_slot(tmp_path: Path):
     [
         ("{", "line 2: not JSON"),
         ("[1]", "line 2: should be a valid dict"),
-        ('{"sub_label": 3, "obj_label": "bird"}', "line 2: sub_label: should be a valid string, not 3"),
+        (
+            '{"sub_label": 3, "obj_label": "bird"}',
+            "line 2: sub_label: should be a valid string, not 3",
+        ),
         ('{"sub_label": "x", "obj_label": " "}', "line 2: obj_label is empty"),
         ('{"sub_label": "x", "obj_label": "bird", "judgments": [1]}', "line 2: judgments"),
         ('{"sub_label": "x", "obj_label": "bird", "masked_sentences": "a"}', "line 2: masked_s"),

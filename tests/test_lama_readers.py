@@ -123,7 +123,7 @@ def test_every_field_of_every_type(tmp_path: Path, read: Callable[[Path], Any], 
             value_or_line(read, whole, json.dumps({**row, key: value}).encode())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(FACT)), json_values | st.sampled_from(VALUES))
 def test_the_quick_check_of_a_fact_is_the_schemas(key: str, value: Any):
     def in_schema(row: Any) -> bool:
@@ -278,7 +278,7 @@ def test_words_lose_what_stands_around_them(tmp_path: Path):
     path.write_bytes("\ufeffa \r\nb\t\n\nc\u2028\n".encode())
     assert read_words(path) == ["a", "b", "c"]
     path.write_text("a\nb\t3\n")
-    with pytest.raises(UserError, match=r"line 2: a tab or a control character inside 'b\\\\t3'"):
+    with pytest.raises(UserError, match=r"line 2: a tab or a control character inside 'b\\t3'"):
         read_words(path)
     with pytest.raises(UserError, match="is a folder"):
         read_words(tmp_path)

@@ -40,9 +40,9 @@ def fetch(target: Path, url: str = URL, sha256: str = SHA256) -> Path:
     there is no network or a bad server, the checksum differs, the disk is full, or the
     archive would write outside its folder.
     """
-    if (target / "TREx").is_dir():
-        return target
     with _on_disk(target):
+        if (target / "TREx").is_dir():
+            return target
         if target.exists() and not target.is_dir():
             raise UserError(f"{target} is a file: choose a folder with --to")
         if target.exists() and any(target.iterdir()):
