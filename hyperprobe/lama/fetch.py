@@ -151,7 +151,7 @@ def _download(url: str, archive: Path) -> None:
     """Fill `archive`, from where an earlier try stopped."""
     if not url.startswith(("http://", "https://")):
         raise UserError(f"{quoted(url)} is no address of the web: it begins with https://")
-    done = archive.stat().st_size if archive.exists() else 0
+    done = archive.stat().st_size if archive.is_file() else 0
     headers = {"Range": f"bytes={done}-"} if done else {}
     try:
         request = urllib.request.Request(url, headers=headers)  # noqa: S310 (checked above)
