@@ -18,7 +18,7 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from hyperprobe.lama.predictions import predict_facts, predict_freq
 from hyperprobe.lama.protocol import select
 from hyperprobe.lama.reference_tokens import reference_tokenise
-from hyperprobe.lama.sources import load_relations
+from hyperprobe.lama.sources import load_relations, load_sources
 from hyperprobe.lama.vocabulary import make_vocabulary, read_words
 from hyperprobe.metrics.facts import add_filtered_rank, summarise_facts
 from hyperprobe.models.masked import MaskedModel
@@ -146,7 +146,7 @@ def test_raw_ranks_are_those_of_the_reference_protocol(
 
 def test_freq_on_the_real_death_places_is_as_published(model: MaskedModel, shared: Path):
     words = read_words(shared / "lama" / "vocab" / "common_vocab_cased.txt")
-    (relation,) = load_relations("google-re", shared / "lama", ("place_of_death",))
+    (relation,) = load_sources(["google-re"], shared / "lama", ["place_of_death"])
     facts, counts = select(relation, make_vocabulary(words, [model], lowercase=False))
     assert (counts["n_rows"], counts["n_repeated"], counts["n_facts"]) == (766, 1, 765)
     metrics = summarise_facts(add_filtered_rank(predict_freq(relation, facts)))

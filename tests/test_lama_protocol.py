@@ -9,7 +9,7 @@ from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.lama.prompts import load_prompts
 from hyperprobe.lama.protocol import Vocabulary, select
-from hyperprobe.lama.sources import Relation, load_relations
+from hyperprobe.lama.sources import Relation, load_relations, load_sources
 from hyperprobe.lama.vocabulary import make_vocabulary, read_words
 from hyperprobe.lama.wordnet_facts import FOLDER, build_facts
 from hyperprobe.models.load import load_model
@@ -88,10 +88,13 @@ def test_lowercase_spares_the_slot(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "line 2: Expecting"),
-        ("[1]", "line 2: no JSON object"),
-        ('{"sub_label": 3, "obj_label": "bird"}', "line 2: sub_label is no text"),
-        ('{"sub_label": "x", "obj_label": " "}', "line 2: obj_label is no text"),
+        ("{", "line 2: not JSON"),
+        ("[1]", "line 2: should be a valid dict"),
+        (
+            '{"sub_label": 3, "obj_label": "bird"}',
+            "line 2: sub_label: should be a valid string, not 3",
+        ),
+        ('{"sub_label": "x", "obj_label": " "}', "line 2: obj_label is empty"),
         ('{"sub_label": "x", "obj_label": "bird", "judgments": [1]}', "line 2: judgments"),
         ('{"sub_label": "x", "obj_label": "bird", "masked_sentences": "a"}', "line 2: masked_s"),
     ],
@@ -132,7 +135,7 @@ def test_sources_in_lamas_layout(tmp_path: Path):
     assert own.template == trex.template
     assert [r.name for r in load_relations(str(data), tmp_path)] == ["P19"]
     with pytest.raises(UserError, match="has no relation P20: choose from P19"):
-        load_relations("trex", data, ("P20",))
+        load_sources(["trex"], data, ["P20"])
     with pytest.raises(UserError, match="no source nonsense"):
         load_relations("nonsense", data)
     with pytest.raises(UserError, match="run hyperprobe lama fetch"):
@@ -171,7 +174,7 @@ def test_vocabulary_files(tmp_path: Path):
     path.write_text("\n")
     with pytest.raises(UserError, match="is empty"):
         read_words(path)
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="no vocabulary"):
         read_words(tmp_path / "absent")
 
 
@@ -194,8 +197,8 @@ def test_prompt_files_of_three_kinds(tmp_path: Path):
     assert load_prompts(patterns)["P2"].kind == "patterns"
     for row, says in (
         ({"relation": "P1", "template": "no slot [X]"}, r"line 1: .*write \[Y\] exactly once"),
-        ({"template": "[X] [Y]"}, "line 1: no weight"),
-        ({"relation": "P1"}, "line 1: no template"),
+        ({"template": "[X] [Y]"}, "line 1: weight: Field required"),
+        ({"relation": "P1"}, "line 1: template: Field required"),
     ):
         with pytest.raises(UserError, match=says):
             load_prompts(write_rows(tmp_path / "bad.jsonl", [row]))

@@ -12,11 +12,10 @@ from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.lama.evaluate import lama
 from hyperprobe.lama.predictions import predict_facts
-from hyperprobe.lama.prompts import Prompts, load_prompts, owner_of, save_prompts
+from hyperprobe.lama.prompts import Prompts, count_places, load_prompts, owner_of, save_prompts
 from hyperprobe.lama.protocol import Fact
 from hyperprobe.lama.sources import Relation
 from hyperprobe.lama.vectors import (
-    count_places,
     encode_clozes,
     encode_subjects,
     score_vectors,
@@ -242,7 +241,7 @@ def test_a_copy_of_a_model_is_the_same_model(tiny_models: dict[str, Path], tmp_p
     [
         ("[X] [V1] .", "write [Y] exactly once"),
         ("[X] [V2] [V1] [Y]", "number its vectors"),
-        ("[X] [V1] [Y] .", "2 vectors for 1 places"),
+        ("[X] [V1] [Y] .", "2 vectors of 4 numbers for 1 places"),
     ],
 )
 def test_broken_files_of_vectors_are_told(template: str, says: str, tmp_path: Path):

@@ -22,7 +22,7 @@ from hyperprobe.prompts.controls import load_control
 from hyperprobe.prompts.search import Options, prompts
 from hyperprobe.prompts.splits import Split, check_split, given_split, load_splits, seeded_split
 from hyperprobe.prompts.texts import best_of, mine_templates
-from hyperprobe.prompts.uhn import is_helpful
+from hyperprobe.prompts.uhn import leaks_answer
 from tests.kills import finished_cells, kill_after
 from tests.test_cli import one_line_error, run
 
@@ -100,7 +100,7 @@ def test_given_parts_lose_what_the_test_has(tmp_path: Path):
     assert (split.counts["n_in_test"], split.counts["n_several_tokens"]) == (2, 1)
     (loaded,) = load_splits([str(tmp_path)], tmp_path, (), VOCABULARY, False, 0)
     assert loaded == split
-    with pytest.raises(ValueError, match="1 test pairs"):
+    with pytest.raises(UserError, match="1 test pairs"):
         check_split(Split(relation, split.test, [], split.test, {}))
 
 
@@ -207,7 +207,7 @@ def test_mining_finds_the_words_between(tmp_path: Path):
 def test_names_that_give_the_answer_away(bert: Any):
     facts = [Fact("1", "robin Birdsong", "bird"), Fact("2", "oak", "tree")]
     candidates = CandidateSet(WORDS)
-    assert is_helpful(bert, RELATION, facts, candidates) == [True, False]
+    assert leaks_answer(bert, RELATION, facts, candidates) == [True, False]
     person = Relation("x", "P19", Path("x"), "[X] in [Y] .")
     template = "oak is a common name in the following city: [MASK] ."
     from hyperprobe.cloze import parse_cloze
@@ -215,7 +215,7 @@ def test_names_that_give_the_answer_away(bert: Any):
     (scores,) = bert.score([parse_cloze(template, "1")], candidates)
     best = {WORDS[i] for i in np.argsort(-scores)[:3]}
     for word in WORDS:
-        found = is_helpful(bert, person, [Fact("1", "oak", word)], candidates)
+        found = leaks_answer(bert, person, [Fact("1", "oak", word)], candidates)
         assert found == [word in best]
 
 
@@ -399,7 +399,12 @@ def test_prompts_from_the_command_line(tmp_path: Path, tiny_models: dict[str, Pa
         (("--method", "mine"), "--corpus"),
         (("--prompts", "nonsense"), "write METHOD=PATH"),
         (("--prompts", "lpaqa=x"), "name a --method of this run"),
-        (("--vectors", "many"), "write a number such as 5 or 10"),
+        (("--vectors", "many"), "a number such as 5 or 10"),
+        (("--vectors", "²"), "a number such as 5 or 10"),
+        (("--vectors", "1000"), "of at most 100"),
+        (("--seed", "-1"), "give a whole number from 0"),
+        (("--data", "nowhere"), "no folder nowhere"),
+        (("--prompts", "optiprompt="), "write METHOD=PATH"),
         (("--model", "word2vec"), "static vectors, which read no prompt"),
         (("--source", "trex"), "run hyperprobe lama fetch"),
         (("--relation", "P999"), "has no relation P999"),

@@ -23,6 +23,7 @@ from hyperprobe.cli.common import (
     app,
     say,
 )
+from hyperprobe.errors import UserError
 
 INTERSECT = "intersect"
 
@@ -93,6 +94,14 @@ def lama_command(
     """
     if context.invoked_subcommand is not None:
         return
+    from hyperprobe.lama.asked import check_seed, notes, relations_asked, words_asked
+
+    # Before torch is loaded, which takes seconds.
+    check_seed(seed)
+    sources, words = source or ["wordnet"], _vocab(vocab)
+    relations_asked(sources, data, relation or [], prompts)
+    words_asked(words)
+
     from hyperprobe import terminal
     from hyperprobe.lama.evaluate import lama
     from hyperprobe.models.names import EMBEDDED
@@ -102,10 +111,10 @@ def lama_command(
 
     settings: dict[str, Any] = {
         "models": model or [EMBEDDED],
-        "sources": source or ["wordnet"],
+        "sources": sources,
         "data": data,
         "relations": relation or [],
-        "vocab": _vocab(vocab),
+        "vocab": words,
         "prompts": prompts,
         "lowercase": lowercase,
         "multi_token": multi_token,
@@ -117,6 +126,12 @@ def lama_command(
     }
     result = lama(**settings, results=results, device=device, trust_remote_code=trust_remote_code)
     save_figures(result.folder, lama_figures(result.tables))
+    wanted = {"--negated": negated, "--mentions": mentions}
+    missing = [
+        option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.tables
+    ]
+    for line in notes(sources, data, missing):
+        say(line)
     if as_json:
         rows = terminal.json_rows(result.metrics)
         terminal.print_json("lama", settings, result.folder, rows)
@@ -146,7 +161,9 @@ def _vocab(text: str | None) -> Path | list[str] | None:
     if text is None:
         return None
     words = text.split()
-    return words[1:] if words[0] == INTERSECT and len(words) > 1 else Path(text)
+    if words in ([], [INTERSECT]):
+        raise UserError(f"--vocab {text!r}: name a file, or {INTERSECT} and one model or more")
+    return words[1:] if words[0] == INTERSECT else Path(text)
 
 
 def join_vocab_models(arguments: list[str]) -> list[str]:

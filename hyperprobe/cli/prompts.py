@@ -23,7 +23,7 @@ from hyperprobe.cli.common import (
     app,
     say,
 )
-from hyperprobe.errors import UserError
+from hyperprobe.errors import UserError, quoted
 
 
 class Method(StrEnum):
@@ -100,19 +100,34 @@ def prompts_command(
 
     Example: hyperprobe prompts --method optiprompt --relation is-a
     """
-    from hyperprobe import terminal
+    from hyperprobe.lama.asked import check_data
+    from hyperprobe.lama.sources import load_sources
+    from hyperprobe.lama.vocabulary import read_words
     from hyperprobe.models.names import EMBEDDED
-    from hyperprobe.prompts.search import OPTIPROMPT, Options
+    from hyperprobe.prompts.asked import MANUAL, OPTIPROMPT, Options, check_asked
+
+    options = Options(
+        vectors, steps, candidates, top_k, tuple(corpus or ()), _given_by(prompts or [])
+    )
+    # Before torch is loaded, which takes seconds.
+    methods = [one.value for one in method or ()] or [OPTIPROMPT]
+    controls = [one.value for one in control or Control]
+    check_asked(model or [EMBEDDED], [MANUAL, *methods], controls, options, seed)
+    check_data(data)
+    load_sources(source or ["wordnet"], data, relation or [])
+    if vocab:
+        read_words(vocab)
+
+    from hyperprobe import terminal
     from hyperprobe.prompts.search import prompts as search
     from hyperprobe.report import prompts_tables
     from hyperprobe.report.prompts_figures import majority_figure
     from hyperprobe.report.style import save_figures
 
-    given = dict(_given(text) for text in prompts or ())
     settings: dict[str, Any] = {
         "models": model or [EMBEDDED],
-        "methods": [one.value for one in method or ()] or [OPTIPROMPT],
-        "controls": [one.value for one in control or Control],
+        "methods": methods,
+        "controls": controls,
         "sources": source or ["wordnet"],
         "data": data,
         "relations": relation or [],
@@ -121,7 +136,6 @@ def prompts_command(
         "dtype": dtype.value,
         "seed": seed,
     }
-    options = Options(vectors, steps, candidates, top_k, tuple(corpus or ()), given)
     result = search(
         **settings,
         options=options,
@@ -140,8 +154,15 @@ def prompts_command(
     say(f"prompts, predictions, metrics and provenance in {result.folder}")
 
 
-def _given(text: str) -> tuple[str, Path]:
-    method, sign, path = text.partition("=")
-    if not sign or method not in tuple(Method):
-        raise UserError(f"--prompts {text}: write METHOD=PATH, such as lpaqa=prompts/paraphrase")
-    return method, Path(path)
+def _given_by(texts: list[str]) -> dict[str, Path]:
+    given: dict[str, Path] = {}
+    for text in texts:
+        method, _, path = text.partition("=")
+        if not path or method not in tuple(Method):
+            raise UserError(
+                f"--prompts {quoted(text)}: write METHOD=PATH, such as lpaqa=prompts/paraphrase"
+            )
+        if method in given:
+            raise UserError(f"--prompts {method}=... is there twice: keep one")
+        given[method] = Path(path)
+    return given

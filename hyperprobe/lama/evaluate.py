@@ -14,6 +14,13 @@ import pandas as pd
 
 from hyperprobe.cloze import SLOT, CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.lama.asked import (
+    CONTROLS,
+    RANDOM_CONTROL,
+    check_seed,
+    relations_asked,
+    words_asked,
+)
 from hyperprobe.lama.factors import with_factors
 from hyperprobe.lama.predictions import (
     FREQ,
@@ -23,14 +30,12 @@ from hyperprobe.lama.predictions import (
     predict_mentions,
     predict_negated,
 )
-from hyperprobe.lama.prompts import Prompts, load_prompts
 from hyperprobe.lama.protocol import DROPPED, Fact, Vocabulary, select
 from hyperprobe.lama.reference_tokens import reference_tokenise
-from hyperprobe.lama.sources import DATA, WORDNET, Relation, load_relations
+from hyperprobe.lama.sources import DATA, WORDNET, Relation
 from hyperprobe.lama.vocabulary import (
     drop_unspelled,
     make_vocabulary,
-    read_words,
     shared_words,
 )
 from hyperprobe.metrics.facts import (
@@ -102,16 +107,20 @@ def lama(
     with random weights. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
-    asked, prompts_of = _relations(sources, data, relations, prompts)
+    check_seed(seed)
+    if unknown := [control for control in controls if control not in CONTROLS]:
+        raise UserError(f"unknown control {unknown[0]}: choose from {', '.join(CONTROLS)}")
+    asked, prompts_of = relations_asked(sources, data, relations, prompts)
+    words = words_asked(vocab)
     names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
     language_models = [name for name in names if not is_vectors(name)]
     if not language_models:
         raise UserError("name at least one language model: vectors rank its vocabulary")
-    if "random" in controls:
+    if RANDOM_CONTROL in controls:
         names += [f"{RANDOM}{name}" for name in language_models]
     pll: Pll = "all-masked" if multi_token else "within-word"
     held = LastLoaded(partial(_load, (device, dtype, trust_remote_code, pll)))
-    vocabulary = _vocabulary(vocab, language_models, held.get, lowercase)
+    vocabulary = _vocabulary(words, vocab, language_models, held.get, lowercase)
     selected = {r: select(r, vocabulary, lowercase, multi_token) for r in asked}
     if multi_token:
         for name in language_models:
@@ -164,34 +173,15 @@ def _load(options: tuple[Any, ...], name: str) -> Any:
     return model
 
 
-def _relations(
-    sources: Sequence[str], data: Path, only: Sequence[str], prompts: Path | None
-) -> tuple[list[Relation], dict[str, Prompts]]:
-    """The relations asked, those without a prompt left out when prompts are given."""
-    asked = [r for source in sources for r in load_relations(source, data, tuple(only))]
-    if prompts is None:
-        return asked, {}
-    prompts_of = load_prompts(prompts)
-    asked = [relation for relation in asked if relation.name in prompts_of]
-    if not asked:
-        raise UserError(
-            f"{prompts} has prompts for {', '.join(sorted(prompts_of)[:5])}, and for none of the "
-            "relations asked: choose another --source or --relation"
-        )
-    return asked, {relation.name: prompts_of[relation.name] for relation in asked}
-
-
 def _vocabulary(
+    words: list[str] | None,
     vocab: Path | Sequence[str] | None,
     models: Sequence[str],
     load: Callable[[str], Any],
     lowercase: bool,
 ) -> Vocabulary:
     # One model after the other: they need not fit into memory together.
-    words = None
-    if isinstance(vocab, Path):
-        words = read_words(vocab)
-    elif vocab:
+    if words is None and vocab and not isinstance(vocab, Path):
         words = shared_words(map(load, vocab))
     return make_vocabulary(words, map(load, models), lowercase)
 

@@ -2,7 +2,8 @@
 
 - OptiPrompt's `relations.jsonl` layout, also AutoPrompt's released prompts: rows
   {"relation", "template"}
-- LPAQA's: a file P19.jsonl, or a folder of them, rows {"template", "weight"}
+- LPAQA's: a file P19.jsonl, or a folder of them, rows {"template", "weight"}; weights are
+  not negative and not all zero
 - ParaRel's: a file P19.jsonl, or a folder of them, rows {"pattern", ...}
 - our own vectors: a file P19.safetensors, or a folder of them, with the table `vectors`
   [n_vectors, dimension] and, in its header as `hyperprobe`, a JSON object with the
@@ -13,20 +14,71 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
+from pydantic import Field
 
-from hyperprobe.cloze import Template
-from hyperprobe.errors import UserError
-from hyperprobe.lama.sources import read_rows
+from hyperprobe.documents import Document, check, parse_json, read_jsonl
+from hyperprobe.errors import UserError, quoted
+from hyperprobe.lama.sources import template_at
 from hyperprobe.runs import write_atomically, write_text
 
 Kind = Literal["template", "ensemble", "patterns", "vectors"]
 TABLE, HEADER = "vectors", "hyperprobe"
 NO_VECTORS = np.zeros((0, 0), dtype=np.float32)
+PLACE = re.compile(r"(\[X\]|\[Y\]|\[V[0-9]{1,6}\])")
+NUMBERS = ("F16", "F32", "F64")  # of the safetensors format
+# Weights are summed in single precision: outside these bounds a sum says nothing.
+MIN_TOTAL, MAX_WEIGHT = 1e-6, 1e6
+
+T = TypeVar("T", bound=Document)
+
+
+class TemplateRow(Document):
+    """A row of OptiPrompt's `relations.jsonl` layout."""
+
+    relation: str
+    template: str
+
+
+class PatternRow(Document):
+    """A row of ParaRel's files."""
+
+    pattern: str
+
+
+class WeightedRow(Document):
+    """A row of LPAQA's files."""
+
+    template: str
+    weight: Annotated[float, Field(ge=0, le=MAX_WEIGHT)]
+
+
+class Owner(Document):
+    """The model that vectors belong to."""
+
+    name: str
+    sha256: dict[str, str] = Field(default_factory=dict)
+
+
+class Header(Document):
+    """What stands beside the vectors in their file."""
+
+    template: str
+    model: Owner
+    relation: str | None = None
+
+
+class AnyRow(Document):
+    """A row of a prompt file whose kind is still to be told."""
+
+    relation: Any = None
+    pattern: Any = None
 
 
 @dataclass(frozen=True)
@@ -107,10 +159,19 @@ def save_prompts(stem: Path, relation: str, prompts: Prompts) -> Path:
     return path
 
 
+def count_places(template: str) -> int:
+    """How many vectors a template has. Raises `UserError` unless they are `[V1]` to `[Vn]`."""
+    numbers = [int(part[2:-1]) for part in PLACE.findall(template) if part.startswith("[V")]
+    if numbers != list(range(1, len(numbers) + 1)):
+        raise UserError(f"template {quoted(template)}: number its vectors [V1], [V2], ... in order")
+    return len(numbers)
+
+
 def load_prompts(path: Path) -> dict[str, Prompts]:
     """Relation name -> its prompts, from a file or a folder of files.
 
-    Raises `UserError` with file and line on what is none of the four kinds.
+    Raises `UserError` with file and line on what is none of the four kinds, and for a
+    relation that two rows or files ask for.
     """
     inside = (p for p in path.glob("*") if p.suffix in (".jsonl", ".safetensors"))
     paths = sorted(inside) if path.is_dir() else [path]
@@ -120,64 +181,79 @@ def load_prompts(path: Path) -> dict[str, Prompts]:
         )
     prompts: dict[str, Prompts] = {}
     for file in paths:
-        if file.suffix == ".safetensors":
-            prompts[file.stem] = _load_vectors(file)
-            continue
-        rows = [(f"{file}, line {number}", row) for number, row in read_rows(file)]
-        if not rows:
-            raise UserError(f"{file} is empty: write one prompt a line")
-        first = rows[0][1]
-        if "relation" in first:
-            for where, row in rows:
-                prompts[str(row.get("relation"))] = Prompts("template", (_text(row, where),))
-        elif "pattern" in first:
-            texts = dict.fromkeys(_text(row, where, "pattern") for where, row in rows)
-            prompts[file.stem] = Prompts("patterns", tuple(texts))
-        else:
-            prompts[file.stem] = Prompts(
-                "ensemble",
-                tuple(_text(row, where) for where, row in rows),
-                tuple(_weight(row, where) for where, row in rows),
-            )
+        load = _load_vectors if file.suffix == ".safetensors" else _load_texts
+        for where, name, found in load(file):
+            if name in prompts:
+                raise UserError(
+                    f"{where}: relation {quoted(name)} has prompts already: keep one of the two"
+                )
+            prompts[name] = found
     return prompts
 
 
-def _load_vectors(path: Path) -> Prompts:
+def _load_texts(file: Path) -> Iterator[tuple[str, str, Prompts]]:
+    """(place, relation, prompts) of a JSONL file; its first row tells the kind."""
+    _, first = next(read_jsonl(file, AnyRow, "prompts"), (0, None))
+    if first is None:
+        raise UserError(f"{file} is empty: write one prompt a line")
+    if "relation" in first.model_fields_set:
+        for where, row in _rows(file, TemplateRow):
+            yield where, row.relation, Prompts("template", (template_at(row.template, where),))
+    elif "pattern" in first.model_fields_set:
+        texts = [template_at(row.pattern, where) for where, row in _rows(file, PatternRow)]
+        yield str(file), file.stem, Prompts("patterns", tuple(dict.fromkeys(texts)))
+    else:
+        rows = list(_rows(file, WeightedRow))
+        templates = tuple(template_at(row.template, where) for where, row in rows)
+        weights = tuple(row.weight for _, row in rows)
+        if sum(weights) < MIN_TOTAL:
+            raise UserError(f"{file}: all weights are zero: an ensemble needs one that counts")
+        yield str(file), file.stem, Prompts("ensemble", templates, weights)
+
+
+def _rows(file: Path, schema: type[T]) -> Iterator[tuple[str, T]]:
+    for number, row in read_jsonl(file, schema, "prompts"):
+        yield f"{file}, line {number}", row
+
+
+def _load_vectors(path: Path) -> Iterator[tuple[str, str, Prompts]]:
+    """(place, relation, prompts) of a file of vectors."""
     from safetensors import SafetensorError, safe_open
 
-    from hyperprobe.lama.vectors import count_places
-
+    if not path.is_file():
+        raise UserError(f"no prompts {path}: check the name")
     try:
         with safe_open(path, framework="numpy") as file:
-            header = json.loads((file.metadata() or {})[HEADER])
-            vectors = file.get_tensor(TABLE).astype(np.float32)
-            template, owner = header["template"], dict(header["model"])
-            n_places = count_places(template)
-    except FileNotFoundError as error:
-        raise UserError(f"no file {path}: check the name") from error
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+            text = (file.metadata() or {})[HEADER]
+            table = file.get_slice(TABLE)
+            shape, dtype = table.get_shape(), table.get_dtype()
+            if dtype not in NUMBERS or len(shape) != 2:
+                raise ValueError(f"its table is {dtype} of shape {shape}")
+            # A number too large for single precision becomes infinite, and is refused below.
+            with np.errstate(over="ignore"):
+                vectors = file.get_tensor(TABLE).astype(np.float32)
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, MemoryError) as error:
         raise UserError(
             f"{path} holds no prompt of vectors ({error}): name one that hyperprobe prompts wrote"
         ) from error
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from error
-    if vectors.shape[:1] != (n_places,) or vectors.ndim != 2:
-        raise UserError(f"{path}: {vectors.shape[0]} vectors for {n_places} places: write it anew")
-    return Prompts("vectors", (template,), vectors=vectors, owner=owner)
-
-
-def _text(row: dict[str, Any], where: str, key: str = "template") -> str:
-    text = row.get(key)
-    if not isinstance(text, str):
-        raise UserError(f"{where}: no {key}: write one with [X] and [Y]")
+    where = f"{path}, header"
+    header = check(Header, parse_json(text, where), where)
+    template = template_at(header.template, where)
     try:
-        return Template(text).pattern
+        n_places = count_places(template)
     except UserError as error:
         raise UserError(f"{where}: {error}") from error
-
-
-def _weight(row: dict[str, Any], where: str) -> float:
-    weight = row.get("weight")
-    if not isinstance(weight, int | float) or isinstance(weight, bool):
-        raise UserError(f"{where}: no weight: an ensemble needs a number for each template")
-    return float(weight)
+    if len(vectors) != n_places or not vectors.shape[1]:
+        raise UserError(
+            f"{path}: {len(vectors)} vectors of {vectors.shape[1]} numbers for {n_places} places: "
+            "write it anew"
+        )
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if bad.size:
+        raise UserError(f"{path}: vector {bad[0] + 1} holds no finite numbers: write it anew")
+    if header.relation not in (None, path.stem):
+        raise UserError(
+            f"{path}: these are the vectors of {quoted(header.relation)}: name the file after it"
+        )
+    owner = header.model.model_dump()
+    yield str(path), path.stem, Prompts("vectors", (template,), vectors=vectors, owner=owner)

@@ -9,14 +9,19 @@ asks, repetitions of a (subject, object) pair.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze, Template
-from hyperprobe.errors import UserError
-from hyperprobe.lama.sources import Relation, read_rows
+from hyperprobe.documents import Document, check, parse_json, read_lines
+from hyperprobe.errors import UserError, quoted
+from hyperprobe.lama.sources import Relation
 
 MAX_WORDS = 100
+_TEXT, _ID = (str, NoneType), (str, int, NoneType)
 DROPPED = (
     "n_no_label",
     "n_too_long",
@@ -26,6 +31,74 @@ DROPPED = (
     "n_repeated",
     "n_not_spelled",
 )
+
+
+class Evidence(Document):
+    """A sentence that the fact was found in."""
+
+    masked_sentence: str | None = None
+
+
+class Rating(Document):
+    """What a rater said of a fact: yes, no, or anything else, which does not count."""
+
+    judgment: str | None
+
+
+class Row(Document):
+    """What a line of a file of facts must look like, as far as it is used."""
+
+    sub_label: str | None = None
+    obj_label: str | None = None
+    uuid: str | int | None = None
+    id: str | int | None = None
+    masked_sentences: list[str] | None = None
+    negated: list[str] | None = None
+    evidences: list[Evidence] | None = None
+    judgments: list[Rating] | None = None
+
+
+def read_facts(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, row) of a file of facts, each of the shape `Row`.
+
+    Raises `UserError` with file, line and field.
+    """
+    for number, line in read_lines(path, "facts"):
+        if line.strip():
+            where = f"{path}, line {number}"
+            row = parse_json(line, where)
+            # A million rows take half the time when the schema sees only what is wrong.
+            if not is_row(row):
+                check(Row, row, where)
+            yield number, row
+
+
+def is_row(value: Any) -> bool:
+    """Whether a JSON value has the shape `Row`."""
+    if type(value) is not dict:
+        return False
+    get = value.get
+    return (
+        type(get("sub_label")) in _TEXT
+        and type(get("obj_label")) in _TEXT
+        and type(get("uuid")) in _ID
+        and type(get("id")) in _ID
+        and all(type(text) is str for text in _list(get("masked_sentences")))
+        and all(type(text) is str for text in _list(get("negated")))
+        and all(
+            type(part) is dict and type(part.get("masked_sentence")) in _TEXT
+            for part in _list(get("evidences"))
+        )
+        and all(
+            type(part) is dict and type(part.get("judgment", 0)) in _TEXT
+            for part in _list(get("judgments"))
+        )
+    )
+
+
+def _list(value: Any) -> Any:
+    """The parts of a list or of nothing; of anything else one that has no good type."""
+    return value if type(value) is list else () if value is None else (0,)
 
 
 @dataclass(frozen=True)
@@ -79,7 +152,7 @@ def select(
     """
     counts = Counter({"n_rows": 0, **dict.fromkeys(DROPPED, 0)})
     facts: dict[Any, Fact] = {}
-    for number, row in read_rows(relation.path):
+    for number, row in read_facts(relation.path):
         counts["n_rows"] += 1
         where = f"{relation.path}, line {number}"
         fact = _fact(row, relation, where, lowercase)
@@ -95,7 +168,7 @@ def select(
             counts["n_not_in_vocabulary"] += 1
         elif not any_length and fact.object not in vocabulary.candidates.index:
             counts["n_several_tokens"] += 1
-        elif _is_denied(row, where):
+        elif _is_denied(row):
             counts["n_denied"] += 1
         else:
             # Only a template makes two rows of a pair the same question.
@@ -113,34 +186,38 @@ def _fact(row: dict[str, Any], relation: Relation, where: str, lowercase: bool) 
     if subject is None or answer is None:
         return None
     for key, value in (("sub_label", subject), ("obj_label", answer)):
-        if not isinstance(value, str) or not value.strip():
-            raise UserError(f"{where}: {key} is no text: write a word")
-    sentence, negated = (_sentence(row, key, where) for key in ("masked_sentences", "negated"))
+        if not value.strip():
+            raise UserError(f"{where}: {key} is empty: write a word")
+    sentence, negated = (
+        " ".join(texts or ()) for texts in (row.get("masked_sentences"), row.get("negated"))
+    )
     if relation.template is None and SLOT not in sentence:
         raise UserError(
             f"{where}: no template for {relation.name} and no {SLOT} in masked_sentences: "
             "write one of them"
         )
-    id = str(row.get("uuid") or row.get("id") or where)
-    fact = Fact(id, subject, answer, sentence, negated, _mentions(row))
-    return _lowercase(fact) if lowercase else fact
-
-
-def _sentence(row: dict[str, Any], key: str, where: str) -> str:
-    sentences = row.get(key) or []
-    if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
-        raise UserError(f'{where}: {key} is no list of texts: write ["... {SLOT} ..."]')
-    return " ".join(sentences)
+    fact = Fact(
+        str(row.get("uuid") or row.get("id") or where),
+        subject,
+        answer,
+        sentence,
+        negated,
+        _mentions(row),
+    )
+    if lowercase:
+        fact = _lowercase(fact)
+    if relation.template is not None and SLOT in fact.subject:
+        raise UserError(
+            f"{where}: sub_label {quoted(subject)} holds {SLOT}, and only one place can be asked: "
+            "write it otherwise"
+        )
+    return fact
 
 
 def _mentions(row: dict[str, Any]) -> tuple[str, ...]:
     """Evidence sentences that hold the slot, without repetition."""
-    sentences = (
-        evidence.get("masked_sentence")
-        for evidence in row.get("evidences") or ()
-        if isinstance(evidence, dict)
-    )
-    return tuple(dict.fromkeys(s for s in sentences if isinstance(s, str) and SLOT in s))
+    sentences = (evidence.get("masked_sentence") for evidence in row.get("evidences") or ())
+    return tuple(dict.fromkeys(text for text in sentences if text and SLOT in text))
 
 
 def _lowercase(fact: Fact) -> Fact:
@@ -157,10 +234,7 @@ def _lowercase(fact: Fact) -> Fact:
     )
 
 
-def _is_denied(row: dict[str, Any], where: str) -> bool:
+def _is_denied(row: dict[str, Any]) -> bool:
     """Whether more raters said no than yes; a tie keeps the fact."""
-    try:
-        votes = Counter(rating["judgment"] for rating in row.get("judgments") or ())
-    except (TypeError, KeyError) as error:
-        raise UserError(f'{where}: judgments want {{"rater", "judgment"}} each') from error
+    votes = Counter(rating["judgment"] for rating in row.get("judgments") or ())
     return votes["no"] > votes["yes"]

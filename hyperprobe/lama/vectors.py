@@ -9,7 +9,6 @@ through the head. Gradients flow where the caller lets them. Masked models only.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from hyperprobe.cloze import SLOT, CandidateSet, Cloze, Template
+from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
+from hyperprobe.lama.prompts import PLACE
 from hyperprobe.models.base import Scores
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.models.language import head_sees
 
-PLACE = re.compile(r"(\[X\]|\[Y\]|\[V\d+\])")
 ROWS = 64  # questions scored at once
 
 
@@ -34,15 +33,6 @@ class Question:
     ids: tuple[int, ...]
     slot: int
     places: tuple[int, ...] = ()
-
-
-def count_places(template: str) -> int:
-    """How many vectors a template has. Raises `UserError` unless they are `[V1]` to `[Vn]`."""
-    Template(template)
-    numbers = [int(part[2:-1]) for part in PLACE.findall(template) if part.startswith("[V")]
-    if numbers != list(range(1, len(numbers) + 1)):
-        raise UserError(f"template {template!r}: number its vectors [V1], [V2], ... in order")
-    return len(numbers)
 
 
 def check_masked(model: Any, what: str) -> None:
@@ -57,7 +47,8 @@ def check_masked(model: Any, what: str) -> None:
 def encode_subjects(model: Any, subjects: Sequence[str], template: str) -> list[Question]:
     """The questions that `template` asks about each subject.
 
-    A subject too long for the model loses its first tokens.
+    A subject too long for the model loses its first tokens. Raises `UserError` for a
+    template that leaves no room for any.
     """
     tokenizer = model.tokenizer
     whole = tokenizer(tokenizer.mask_token)["input_ids"]
@@ -78,6 +69,12 @@ def encode_subjects(model: Any, subjects: Sequence[str], template: str) -> list[
         space = part[-1:].isspace() if part else space
     parts.append(("", [whole[before + 1 :]] * len(subjects)))
     limit = model.max_tokens
+    n_fixed = sum(len(rows[0]) for name, rows in parts if name != "[X]" and rows)
+    if n_fixed >= limit:
+        raise UserError(
+            f"a template of {n_fixed} tokens leaves no room for a subject in {model.name}, which "
+            f"reads {limit}: use fewer vectors or words"
+        )
     return [
         _question([(name, rows[i]) for name, rows in parts], limit) for i in range(len(subjects))
     ]

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from hyperprobe.cloze import CandidateSet
-from hyperprobe.errors import UserError
+from hyperprobe.documents import read_lines
+from hyperprobe.errors import UserError, quoted
 from hyperprobe.lama.protocol import Fact, Vocabulary
+
+_INSIDE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def shared_words(models: Iterable[Any]) -> list[str]:
     """The words that every one of the models has as one token, sorted."""
-    common = set.intersection(*(set(model.words()) for model in models))
+    words = [set(model.words()) for model in models]
+    if not words:
+        raise UserError("no model: name at least one language model")
+    common = set.intersection(*words)
     if not common:
         raise UserError("these models share no word: name --vocab FILE or fewer models")
     return sorted(common)
 
 
 def read_words(path: Path) -> list[str]:
-    """The words of a vocabulary file, one a line, as they stand."""
-    try:
-        words = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read the vocabulary {path}: name a text file") from error
-    words = [word for word in words if word.strip()]
+    """The words of a vocabulary file, one a line, without the white space around them."""
+    words = []
+    for number, line in read_lines(path, "vocabulary"):
+        if word := line.strip():
+            if _INSIDE.search(word):
+                raise UserError(
+                    f"{path}, line {number}: a tab or a control character inside "
+                    f"{quoted(word)}: write one word a line"
+                )
+            words.append(word)
     if not words:
         raise UserError(f"the vocabulary {path} is empty: write one word a line")
     return words

@@ -17,10 +17,11 @@ from hyperprobe.cloze import CandidateSet
 from hyperprobe.lama.prompts import Prompts
 from hyperprobe.lama.vectors import check_masked
 from hyperprobe.progress import progress
+from hyperprobe.prompts.asked import N_CANDIDATES, STEPS
 from hyperprobe.prompts.learning import Exercise, frozen, seeded
 from hyperprobe.prompts.splits import Split
 
-N_TRIGGERS, STEPS, N_CANDIDATES, BATCH_SIZE = 5, 100, 10, 56
+N_TRIGGERS, BATCH_SIZE = 5, 56
 
 
 def autoprompt(

@@ -18,10 +18,10 @@ import torch
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import is_vectors, load_model
 from hyperprobe.models.pretrained import RANDOM_SEED
+from hyperprobe.prompts.asked import CONTROLS
 from hyperprobe.prompts.learning import seeded
 
-NONE, RANDOM_MODEL, RANDOM_EMBEDDINGS = "none", "random-model", "random-embeddings"
-CONTROLS = (NONE, RANDOM_MODEL, RANDOM_EMBEDDINGS)
+NONE, RANDOM_MODEL, RANDOM_EMBEDDINGS = CONTROLS
 SPREAD = 0.02  # of models that do not name theirs
 
 

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from hyperprobe.contexts.corpus import corpus_files
 from hyperprobe.errors import UserError
+from hyperprobe.lama.asked import check_data
 from hyperprobe.lama.predictions import predict_facts, predict_freq
-from hyperprobe.lama.prompts import Prompts, load_prompts, save_prompts
+from hyperprobe.lama.prompts import Prompts, save_prompts
 from hyperprobe.lama.protocol import Fact, Vocabulary
-from hyperprobe.lama.sources import DATA, WORDNET
+from hyperprobe.lama.sources import DATA, WORDNET, load_sources
 from hyperprobe.lama.vocabulary import make_vocabulary, read_words
 from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
 from hyperprobe.models.load import LastLoaded, identify
 from hyperprobe.models.names import EMBEDDED
-from hyperprobe.prompts.autoprompt import N_CANDIDATES, STEPS, autoprompt
+from hyperprobe.prompts.asked import (
+    AUTOPROMPT,
+    CONTROLS,
+    FINETUNE,
+    MANUAL,
+    MINE,
+    OPTIPROMPT,
+    Options,
+    check_asked,
+    slug,
+)
+from hyperprobe.prompts.autoprompt import autoprompt
 from hyperprobe.prompts.classifiers import (
     CLASS_PRIOR,
     NAIVE_BAYES,
@@ -29,34 +41,15 @@ from hyperprobe.prompts.classifiers import (
     predict_class_prior,
     predict_naive_bayes,
 )
-from hyperprobe.prompts.controls import CONTROLS, NONE, load_control
+from hyperprobe.prompts.controls import NONE, load_control
 from hyperprobe.prompts.finetune import finetuned
 from hyperprobe.prompts.optiprompt import optiprompt
 from hyperprobe.prompts.splits import Split, fact_files, load_splits
-from hyperprobe.prompts.texts import best_of, mine_templates, need_corpus
-from hyperprobe.prompts.uhn import is_helpful
+from hyperprobe.prompts.texts import best_of, mine_templates
+from hyperprobe.prompts.uhn import leaks_answer
 from hyperprobe.runs import Run, file_digest
 
-MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE = (
-    "manual", "lpaqa", "mine", "autoprompt", "optiprompt", "finetune",
-)  # fmt: skip
-METHODS = (MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE)
 MAJORITY = "majority"
-STARTS = ("manual", "5", "10")
-
-
-@dataclass(frozen=True)
-class Options:
-    """How the methods search: `vectors` is OptiPrompt's start, a number or `manual`;
-    `steps` and `n_candidates` are AutoPrompt's; `top_k` templates of `lpaqa` and `mine`
-    (0: LPAQA's weights, the one best mined); `given` prompt files by method."""
-
-    vectors: str = STARTS[0]
-    steps: int = STEPS
-    n_candidates: int = N_CANDIDATES
-    top_k: int = 0
-    corpus: tuple[Path, ...] = ()
-    given: dict[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,13 +87,17 @@ def prompts(
     `UserError` on bad input.
     """
     options = options or Options()
+    models = list(dict.fromkeys(models))
     asked = tuple(dict.fromkeys([MANUAL, *methods]))
-    given = _check(asked, controls, options)
+    given = check_asked(models, asked, controls, options, seed)
+    check_data(data)
+    load_sources(sources, data, relations)
+    words = read_words(vocab) if vocab else None
     held = LastLoaded(
         partial(load_control, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
     )
     shown = (held.get(name, NONE) for name in models)
-    vocabulary = make_vocabulary(read_words(vocab) if vocab else None, shown, lowercase)
+    vocabulary = make_vocabulary(words, shown, lowercase)
     splits = load_splits(sources, data, relations, vocabulary, lowercase, seed)
     kept = [split for split in splits if split.train and split.test]
     if not kept:
@@ -108,6 +105,9 @@ def prompts(
             "no relation has a fact to learn from and one to test: choose another --vocab, or "
             "--lowercase for uncased models"
         )
+    # Names and digests: an edited corpus is another one.
+    mined = corpus_files(options.corpus) if MINE in asked and MINE not in given else []
+    corpus = [[str(path), file_digest(path)] for path in mined]
     run = Run(results, "prompts", {
         "models": {name: identify(name) for name in models},
         "methods": asked, "controls": list(controls),
@@ -116,7 +116,7 @@ def prompts(
         ] for s in splits},
         "templates": {f"{s.relation.source}/{s.relation.name}": s.template for s in splits},
         "candidates": vocabulary.candidates.describe(),
-        "options": {**asdict(options), "corpus": [str(p) for p in options.corpus], "given": {
+        "options": {**asdict(options), "corpus": corpus, "given": {
             method: {name: p.describe() for name, p in own.items()}
             for method, own in given.items()
         }},
@@ -156,7 +156,7 @@ class _Finder:
         self._mined: dict[str, list[str]] | None = None
 
     def uhn(self, model: Any, split: Split) -> list[bool]:
-        return is_helpful(model, split.relation, split.test, self.candidates)
+        return leaks_answer(model, split.relation, split.test, self.candidates)
 
     def prompt(self, model: Any, method: str, split: Split) -> Prompts:
         """The method's prompt for one relation: all that it may see is train and dev."""
@@ -195,7 +195,7 @@ class _Finder:
             frame = ask(facts=split.test, prompts=found)
             dev = ask(facts=split.selection, prompts=found)
         if not tuned:
-            place = folder / "prompts" / _slug(model.name) / method / split.relation.name
+            place = folder / "prompts" / slug(model.name) / method / split.relation.name
             save_prompts(place, split.relation.name, found)
         dev_p_at_1 = 100 * float((dev["gold_rank"] == 1).mean())
         return frame.assign(model=name, method=method, control=control, dev_p_at_1=dev_p_at_1)
@@ -222,26 +222,6 @@ def _baselines(
         frame = predict(split.test)
         frames.append(frame.assign(model=name, method=method, control="", dev_p_at_1=dev))
     return pd.concat(frames, ignore_index=True).assign(helpful_name=uhn(model, split) * 3)
-
-
-def _check(
-    methods: Sequence[str], controls: Sequence[str], options: Options
-) -> dict[str, dict[str, Prompts]]:
-    """The given prompts by method and relation. Raises `UserError` for what is not there."""
-    for kind, words, known in (("method", methods, METHODS), ("control", controls, CONTROLS)):
-        for word in words:
-            if word not in known:
-                raise UserError(f"unknown {kind} {word}: choose from {', '.join(known)}")
-    if options.vectors != "manual" and not (options.vectors.isdigit() and int(options.vectors)):
-        raise UserError(f"--vectors {options.vectors}: write a number such as 5 or 10, or manual")
-    for method in options.given:
-        if method not in methods or method in (MANUAL, FINETUNE):
-            raise UserError(f"--prompts {method}=...: name a --method of this run that searches")
-    if LPAQA in methods and LPAQA not in options.given:
-        raise UserError("lpaqa wants prompt files: name them as --prompts lpaqa=FILE_OR_FOLDER")
-    if MINE in methods and MINE not in options.given:
-        need_corpus(options.corpus)
-    return {method: load_prompts(path) for method, path in options.given.items()}
 
 
 def _finish(
@@ -276,7 +256,3 @@ def _about(split: Split) -> dict[str, Any]:
         same = [fact.object == row["majority"] for fact in getattr(split, part)]
         row[f"majority_share_{part}"] = 100 * sum(same) / len(same) if same else float("nan")
     return row | split.counts
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.")

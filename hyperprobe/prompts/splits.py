@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hyperprobe.errors import UserError
 from hyperprobe.lama.protocol import Fact, Vocabulary, select
-from hyperprobe.lama.sources import DEV, TEST, TRAIN, Relation, load_relations
+from hyperprobe.lama.sources import DEV, TEST, TRAIN, Relation, load_sources
 
 DEV_SHARE, TEST_SHARE = 0.2, 0.2
 
@@ -64,7 +64,7 @@ def load_splits(
 
     Raises `UserError` on bad files, and for a relation without a template.
     """
-    relations = [r for source in sources for r in load_relations(source, data, tuple(only))]
+    relations = load_sources(sources, data, only)
     for name, n in Counter(relation.name for relation in relations).items():
         if n > 1:
             raise UserError(f"two sources have a relation {name}: run them one after the other")
@@ -87,10 +87,12 @@ def fact_files(relation: Relation) -> list[Path]:
 
 
 def check_split(split: Split) -> None:
-    """Raises `ValueError` when a pair of train or dev is a test pair."""
+    """Raises `UserError` when a pair of train or dev is a test pair."""
     test = _pairs(split.test)
     if leaked := test & (_pairs(split.train) | _pairs(split.dev)):
-        raise ValueError(f"{split.relation.name}: {len(leaked)} test pairs are in train or dev")
+        raise UserError(
+            f"{split.relation.path}: {len(leaked)} test pairs are in train or dev: take them out"
+        )
 
 
 def seeded_split(relation: Relation, vocabulary: Vocabulary, lowercase: bool, seed: int) -> Split:

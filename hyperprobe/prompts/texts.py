@@ -10,7 +10,6 @@ from typing import Any
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.contexts.corpus import Skipped, corpus_files, read_chunks, split_sentences
-from hyperprobe.errors import UserError
 from hyperprobe.lama.predictions import clozes_of
 from hyperprobe.lama.prompts import Prompts
 from hyperprobe.progress import progress
@@ -112,9 +111,3 @@ def _patterns(
                     outer = (words[left], words[right]) if left >= 0 and right < len(words) else ()
                     if outer:
                         yield relation, subject, answer, f"{outer[0]} {core} {outer[1]} ."
-
-
-def need_corpus(corpus: Sequence[Path]) -> None:
-    """Raises `UserError` when there is no corpus to mine."""
-    if not corpus:
-        raise UserError("mining wants a corpus: name text files or folders with --corpus")

@@ -29,7 +29,7 @@ TEMPLATE = "[X] is a common name in the following {noun}: [Y] ."
 BEST = 3
 
 
-def is_helpful(
+def leaks_answer(
     model: Any, relation: Relation, facts: Sequence[Fact], candidates: CandidateSet
 ) -> list[bool]:
     """Whether the name of each fact's subject gives its object away."""
@@ -39,6 +39,8 @@ def is_helpful(
         return inside
     template = Template(TEMPLATE.format(noun=noun))
     names = list(dict.fromkeys(name for fact in facts for name in _ends(fact.subject)))
+    if not names:
+        return inside
     clozes = [template.cloze(name, name) for name in names]
     top = model.rank(clozes, candidates, [None] * len(clozes), BEST).top
     guesses = {
@@ -51,6 +53,6 @@ def is_helpful(
 
 
 def _ends(subject: str) -> tuple[str, ...]:
-    """The first and the last word of a name."""
+    """The first and the last word of a name; none of an empty one."""
     words = subject.split()
-    return tuple(dict.fromkeys((words[0], words[-1])))
+    return tuple(dict.fromkeys((*words[:1], *words[-1:])))
