@@ -14,7 +14,6 @@ from hyperprobe.data import data_folder
 from hyperprobe.documents import MAX_DOCUMENT
 from hyperprobe.errors import UserError, one_line
 
-PARTS_OF_SPEECH = ("n", "v", "a", "r")
 FILES = (
     *(f"{kind}.{part}" for part in ("noun", "verb", "adj", "adv") for kind in ("data", "index")),
     *(f"{part}.exc" for part in ("noun", "verb", "adj", "adv")),

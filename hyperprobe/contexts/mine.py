@@ -9,6 +9,7 @@ number of processes, and a killed run that goes on ends at the same bytes.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
@@ -31,7 +32,7 @@ from hyperprobe.contexts.corpus import (
     read_chunks,
     split_sentences,
 )
-from hyperprobe.contexts.sentences import COLUMNS, Context, read_contexts
+from hyperprobe.contexts.sentences import COLUMNS, Context
 from hyperprobe.contexts.workers import in_order
 from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.documents import parse_json, read_text
@@ -146,9 +147,11 @@ def _read_back(folder: Path) -> MineResult | None:
     paths = (folder / CONTEXTS, folder / SKIPPED)
     if not all(path.is_file() and file_digest(path) == digests.get(path.name) for path in paths):
         return None
-    rows = [(c.word, c.category, c.kind, c.sentence) for c in read_contexts(paths[0])]
+    table = pd.read_csv(
+        paths[0], sep="\t", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE
+    )
     skipped = Skipped(**json.loads(paths[1].read_text(encoding="utf-8")))
-    return MineResult(paths[0], _counts(pd.DataFrame(rows, columns=list(COLUMNS))), skipped)
+    return MineResult(paths[0], _counts(table), skipped)
 
 
 def _counts(table: pd.DataFrame) -> pd.DataFrame:
