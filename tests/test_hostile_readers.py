@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hyperprobe import documents
 from hyperprobe.analysis.corpus_counts import PairCounter, count_file, read_pair_counts
 from hyperprobe.classify.folds import read_folds
 from hyperprobe.classify.pairs import COLUMNS as FOLD_COLUMNS
@@ -41,8 +40,8 @@ CONTEXTS = (
     b"robin\tbird\tprobe\tFrom the hedge the robin sang, then carried a worm to its nest.\n"
 )
 FOLDS = "\t".join(FOLD_COLUMNS).encode() + b"".join(
-    b"\nseen\t1\t%b\tg\t%b\tbird\t%d\tThe %b %d.\tThe bird %d."
-    % (part, word, label, word, label, label)
+    b"\nseen\t1\t%b\tg\t%b\tbird\t%d\tThe %b %d.\tThe bird %b %d."
+    % (part, word, label, word, label, word, label)
     for part, word in ((b"train", b"robin"), (b"dev", b"wren"), (b"test", b"owl"))
     for label in (0, 1)
 )
@@ -77,8 +76,8 @@ READERS: list[tuple[str, bytes, Callable[[Path], Any]]] = [
     ("corpus.jsonl.gz", gzip.compress(LINES), read_corpus),
 ]
 PIECES = [
-    b"", b"\t", b"\n", b"\0", b"\xff", b"\xef\xbb\xbf", b'"', b"-1", b"1e999", b"NaN", b"null", b"{}",
-    b"[[", b"\\ud800", "²".encode(), b"[MASK]", b" ", b"\r", "\u2028".encode(), b"9" * 5000,
+    b"", b"\t", b"\n", b"\0", b"\xff", b"\xef\xbb\xbf", b'"', b"-1", b"1e999", b"NaN", b"null",
+    b"{}", b"[[", b"\\ud800", "²".encode(), b"[MASK]", b" ", b"\r", "\u2028".encode(), b"9" * 5000,
     b"[" * 5000, b"x" * 140_000,
 ]  # fmt: skip
 CHANGES = st.tuples(st.integers(0, 10_000), st.integers(0, 12), st.sampled_from(PIECES))
@@ -97,12 +96,12 @@ def test_any_bytes_end_in_a_value_or_a_user_error(
         except UserError as error:
             assert str(path) in str(error) and len(one_line(str(error))) < 400 + len(str(path))
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.binary(max_size=100))
     def any_bytes(content: bytes) -> None:
         attempt(content)
 
-    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(CHANGES, max_size=3))
     def mutated(changes: list[tuple[int, int, bytes]]) -> None:
         content = valid
@@ -146,13 +145,12 @@ def test_the_field_of_a_line_is_text(tmp_path: Path, line: str, words: str) -> N
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(corpus, "FREE_BYTES", 1 << 16)
     path = tmp_path / "corpus.txt.gz"
     for line in (b"a line\n", b"x"):
-        path.write_bytes(gzip.compress(line * 3_000_000))
+        path.write_bytes(gzip.compress(line * 300_000))
         with pytest.raises(UserError, match="unpacks to more than 200 times its size"):
             list(read_chunks(path, "text", Skipped()))
-    assert documents.MAX_RATIO == corpus.MAX_RATIO
 
 
 def test_a_damaged_body_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -166,6 +164,6 @@ def test_a_damaged_body_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
 
 
 def test_a_category_is_no_pattern() -> None:
-    counter = PairCounter({"robin": "bird(", "oak": "c++"})
-    counter.add("robin is a bird( and oak is a c++ too")
+    counter = PairCounter({"robin": "bi(rd", "oak": "t*ee"})
+    counter.add("a robin is a bi(rd, and an oak is a t*ee, not a ttee")
     assert counter.table()["n_is_a"].tolist() == [1, 1]
