@@ -40,10 +40,10 @@ CONTEXTS = (
     b"robin\tbird\tprobe\tFrom the hedge the robin sang, then carried a worm to its nest.\n"
 )
 FOLDS = "\t".join(FOLD_COLUMNS).encode() + b"".join(
-    b"\nseen\t1\t%b\tg\t%b\tbird\t%d\tThe %b %d.\tThe bird %b %d."
-    % (part, word, label, word, label, word, label)
+    b"\nseen\t1\t%b\tg\t%b\t%b\t%d\tThe %b.\tThe %b is no %b."
+    % (part, word, category, label, word, category, word)
     for part, word in ((b"train", b"robin"), (b"dev", b"wren"), (b"test", b"owl"))
-    for label in (0, 1)
+    for label, category in ((1, b"bird"), (0, b"fish"))
 )
 COUNTS = b"robin\tbird\t12\noak\ttree\t3\n"
 TEXT = b"The robin is a bird. Birds such as robins sing.\nOaks are trees.\n" * 3

@@ -98,7 +98,10 @@ def _check_words(folds: pd.DataFrame, place: Place) -> None:
             try:
                 find_word(word, text)
             except UserError as error:
-                raise UserError(f"{place(i)}: {error}") from error
+                raise UserError(
+                    f"{place(i)}: {quoted(word)} does not stand in {quoted(text)}: correct the "
+                    "sentence or the word"
+                ) from error
 
 
 def _refuse(wrong: pd.Series, place: Place, what: str, shown: pd.Series | None = None) -> None:
