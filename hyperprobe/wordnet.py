@@ -45,7 +45,7 @@ def open_wordnet(folder: Path | None = None) -> Any:
 
     source = (folder or data_folder("wordnet_data")).resolve()
     if folder:
-        _check_files(source)
+        _check_files(folder, source)
     # nltk reads only below its search path.
     if str(source) not in nltk.data.path:
         nltk.data.path.append(str(source))
@@ -58,7 +58,7 @@ def open_wordnet(folder: Path | None = None) -> Any:
         return Reader(root, None)
 
 
-def _check_files(source: Path) -> None:
+def _check_files(folder: Path, source: Path) -> None:
     """Raise `UserError` unless each file of a WordNet is there, and no larger than it can be."""
     remedy = "name the folder that holds data.noun and the rest of WordNet 3.0, or nltk's zip"
     if source.is_dir():
@@ -75,7 +75,7 @@ def _check_files(source: Path) -> None:
             name.removeprefix(inside): n for name, n in sizes.items() if name.startswith(inside)
         }
     else:
-        raise UserError(f"no WordNet at {source}: {remedy}")
+        raise UserError(f"no WordNet at {folder}: {remedy}")
     for name in FILES:
         if name not in sizes:
             raise UserError(f"{source} has no {name}: {remedy}")
