@@ -3,28 +3,29 @@
 `lm-diagnostic` is the 18 pairs of Ettinger's (2020) NEG-136 simple stimuli;
 `lm-diagnostic-extended` is built from WordNet after Ravichander et al. (2020,
 section 2.1.2), who published its size (576) but not the rule that picked it.
-Ours: the most frequent monosemous hyponyms, each rare category kept whole,
+Ours: the most frequent monosemous hyponyms, some of each category in any case,
 after `tables/exclusions.tsv`.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
 from hyperprobe.cloze import SLOT
 from hyperprobe.contexts.sentences import shipped_probes
-from hyperprobe.errors import UserError
+from hyperprobe.errors import UserError, one_line, quoted
 from hyperprobe.morphology import indefinite_article, plural
 from hyperprobe.runs import Run
-from hyperprobe.wordnet import count_senses, open_wordnet, taxonomy_below
+from hyperprobe.wordnet import count_senses, damage_named, open_wordnet, taxonomy_below
 
 Monosemous = Literal["noun", "any"]
 
@@ -55,8 +56,9 @@ COLUMNS = (
     "contextual",
 )
 PAPER_SIZE = 576
-# A category with fewer items than this is kept whole: `vegetable` has about a dozen.
-RARE_CATEGORY = 30
+# Each category keeps so many items, however rare they are, or an equal share of a smaller
+# size: `vegetable` has about a dozen, and is kept whole.
+KEPT = 20
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def build_diagnostic(
         frame["false_hypernym"] = [pair["false_hypernym"] for pair in pairs]
         return frame
     if name != LM_DIAGNOSTIC_EXTENDED:
-        raise UserError(f"unknown diagnostic set {name}: choose from {', '.join(NAMES)}")
+        raise _unknown(name)
     items = [
         item for item in all_hyponyms(wordnet, monosemous) if item.lemma not in excluded_lemmas()
     ]
@@ -139,6 +141,10 @@ def build_diagnostic(
     order = frame["hypernym"].map(CATEGORIES.index)
     frame = frame.assign(order=order).sort_values(["order", "hyponym"], kind="stable")
     return frame.drop(columns="order").reset_index(drop=True)
+
+
+def _unknown(name: str) -> UserError:
+    return UserError(f"unknown diagnostic set {quoted(name)}: choose from {', '.join(NAMES)}")
 
 
 def _sense_below(wordnet: Any, hyponym: str, hypernym: str, **_: str) -> str:
@@ -172,26 +178,38 @@ def _row(item: Hyponym) -> tuple[Any, ...]:
     )
 
 
+def n_kept(size: int) -> int:
+    """How many of its most frequent items each category keeps in a set of `size`."""
+    return min(KEPT, size // len(CATEGORIES))
+
+
 def _most_frequent(frame: pd.DataFrame, size: int) -> pd.DataFrame:
-    """The `size` most frequent rows, ties in alphabetical order, rare categories whole."""
-    in_category = frame.groupby("hypernym")["hyponym"].transform("size")
-    rare = in_category < RARE_CATEGORY
-    if not rare.sum() < size <= len(frame):
+    """The `n_kept` most frequent rows of each category, and the most frequent of the others.
+
+    Ties are in alphabetical order.
+    """
+    if not len(CATEGORIES) <= size <= len(frame):
         raise UserError(
-            f"--size {size} cannot be had: WordNet gives {len(frame)} items, and the "
-            f"{rare.sum()} of rare categories are always kept"
+            f"--size {size} cannot be had: give a number from {len(CATEGORIES)} (one item of each "
+            f"category) to {len(frame)} (all that WordNet gives)"
         )
-    common = frame[~rare].sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
-    return pd.concat([frame[rare], common.head(size - rare.sum())])
+    order = frame.sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
+    is_kept = order.groupby("hypernym").cumcount() < n_kept(size)
+    kept, others = order[is_kept], order[~is_kept]
+    return pd.concat([kept, others.head(size - len(kept))])
 
 
 @dataclass(frozen=True)
 class BuiltSets:
-    """What `build` wrote: its `folder`, the `counts` by set and category, the `settings`."""
+    """What `build` wrote: its `folder`, the `counts` by set and category, the `settings`.
+
+    `notes` say how the items of a set were picked.
+    """
 
     folder: Path
     counts: pd.DataFrame
     settings: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 def build(
@@ -206,8 +224,15 @@ def build(
     `size` is a number or `all`. The same settings give the same bytes. Raises
     `UserError` on an unknown name, a size that cannot be had or a bad WordNet.
     """
-    if size != "all" and not size.isdecimal():
-        raise UserError(f"--size {size}: give a number of items, or all")
+    if size != "all" and not re.fullmatch("[0-9]{1,9}", size):
+        raise UserError(f"--size {one_line(size)}: give a number of items, or all")
+    if size != "all" and int(size) < len(CATEGORIES):
+        raise UserError(f"--size {size}: give {len(CATEGORIES)} or more: one item of each category")
+    if monosemous not in get_args(Monosemous):
+        raise UserError(f"--monosemous {quoted(monosemous)}: choose noun or any")
+    names = list(dict.fromkeys(names))
+    if unknown := [name for name in names if name not in NAMES] or ([] if names else [""]):
+        raise _unknown(unknown[0])
     settings = {
         "names": list(names),
         "size": size,
@@ -218,12 +243,19 @@ def build(
     tables: dict[str, pd.DataFrame] = {}
     counts = []
     for name in names:
-        frame = build_diagnostic(name, None if size == "all" else int(size), monosemous, reader)
+        with damage_named(wordnet):
+            frame = build_diagnostic(name, None if size == "all" else int(size), monosemous, reader)
         tables |= {f"{name}.tsv": frame, f"{name}.jsonl": frame}
         counts.append(count_table(frame).assign(diagnostic=name))
     run = Run(results, "build-diagnostic", settings)
     run.finish(tables)
-    return BuiltSets(run.folder, pd.concat(counts, ignore_index=True), settings)
+    notes: tuple[str, ...] = ()
+    if size != "all" and LM_DIAGNOSTIC_EXTENDED in names:
+        notes = (
+            f"{LM_DIAGNOSTIC_EXTENDED}: the {n_kept(int(size))} most frequent items of each "
+            "category (all, where it has fewer), and the most frequent of the others",
+        )
+    return BuiltSets(run.folder, pd.concat(counts, ignore_index=True), settings, notes)
 
 
 def count_table(frame: pd.DataFrame) -> pd.DataFrame:

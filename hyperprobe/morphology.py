@@ -35,7 +35,10 @@ def plural(noun: str) -> str:
     """The usual plural of a singular English noun: `trout` -> `trout`, `goose` -> `geese`."""
     if noun in _exceptions():
         return _exceptions()[noun][1]
-    return str(_engine().plural_noun(noun))
+    try:
+        return str(_engine().plural_noun(noun))
+    except Exception:  # the library fails in many ways on what is no word: "-of-"
+        return f"{noun}s"
 
 
 @cache
@@ -43,4 +46,4 @@ def indefinite_article(word: str) -> str:
     """`a` or `an`, by the sound that `word` begins with: `an hour`, `a unicorn`."""
     if word in _exceptions():
         return _exceptions()[word][0]
-    return str(_engine().a(word)).split()[0]
+    return str(_engine().a(word)).split()[0] if word.strip() else "a"

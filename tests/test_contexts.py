@@ -1,6 +1,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hyperprobe.cloze import SLOT
 from hyperprobe.contexts.check import Finding, check
@@ -84,6 +86,22 @@ def test_duplicates_are_found_across_words():
     assert check([probe(GOOD), same])[0].message == "the same sentence as file:2"
 
 
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8), max_size=12))
+def test_near_duplicates_are_those_of_all_pairs(sentences: list[list[str]]):
+    contexts = [
+        Context("robin", "bird", "probe", " ".join(words), str(i))
+        for i, words in enumerate(sentences)
+    ]
+    expected = [
+        (str(i), str(j))
+        for i in range(len(sentences))
+        for j in range(i)
+        if (a := set(sentences[i])) | (b := set(sentences[j])) and len(a & b) >= 0.75 * len(a | b)
+    ]
+    found = [f for f in check(contexts) if f.rule == "duplicate"]
+    assert [(f.place, f.message.split()[-1]) for f in found] == expected
+
+
 def test_a_slot_takes_the_words_place():
     assert (
         put_slot(probe(GOOD)) == f"From the hedge the {SLOT} sang, then carried a worm to its nest."
@@ -98,11 +116,13 @@ HEAD = "word\tcategory\tkind\tsentence\n"
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", ":1: the columns must be"),
-        (b"word\tsentence\n", ":1: the columns must be"),
-        (HEAD.encode() + b"robin\tbird\tprobe\n", ":2: a row needs 4 filled cells"),
+        (b"", "is empty"),
+        (b"word\tsentence\n", "line 1: no column category"),
+        (HEAD.encode() + b"robin\tbird\tprobe\n", "line 2: 3 cells where the header has 4"),
+        (HEAD.encode() + b"robin\t \tprobe\tThe robin sang.\n", ":2: category is empty"),
+        (HEAD.encode(), "a header and no rows"),
         (HEAD.encode() + b"robin\tbird\tproof\tThe robin sang.\n", ":2: kind 'proof'"),
-        (HEAD.encode() + b"robin\tbird\tprobe\tThe r\xffbin sang.\n", ":2: no UTF-8"),
+        (HEAD.encode() + b"robin\tbird\tprobe\tThe r\xffbin sang.\n", "line 2: not UTF-8"),
     ],
 )
 def test_bad_files_are_named_with_their_line(tmp_path: Path, content: bytes, message: str):

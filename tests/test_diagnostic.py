@@ -13,7 +13,7 @@ from hyperprobe.diagnostic import (
     build_diagnostic,
     excluded_lemmas,
 )
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic_files import article_note, load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.morphology import indefinite_article, plural
 
@@ -81,15 +81,28 @@ def test_sizes():
     assert set(strict["hyponym"]) < set(everything["hyponym"])
     small = build_diagnostic("lm-diagnostic-extended", size=100)
     assert len(small) == 100
-    # Rare categories stay whole; of the others the most frequent are kept.
-    vegetables = everything[everything["hypernym"] == "vegetable"]["hyponym"]
-    assert set(vegetables) <= set(small["hyponym"])
-    others = small[small["hypernym"] != "vegetable"]
-    left_out = everything[~everything["hyponym"].isin(small["hyponym"])]
-    assert others["zipf"].min() >= left_out["zipf"].max()
-    for size in (5, 99_999):
-        with pytest.raises(UserError, match="cannot be had"):
+    # 11 of each of the nine categories, and the most frequent of the others.
+    counts = small["hypernym"].value_counts()
+    assert set(counts.index) == set(CATEGORIES) and sorted(counts) == [11] * 8 + [12]
+    for _, own in everything.groupby("hypernym"):
+        taken = own["hyponym"].isin(small["hyponym"])
+        assert own["zipf"][taken].min() >= own["zipf"][~taken].max()
+    smallest = build_diagnostic("lm-diagnostic-extended", size=9)
+    assert set(smallest["hypernym"]) == set(CATEGORIES)
+    for size in (-1, 0, 8, 99_999):
+        with pytest.raises(UserError, match="give a number from 9 "):
             build_diagnostic("lm-diagnostic-extended", size=size)
+
+
+@pytest.mark.parametrize("size", ["", "0", "8", "-1", "x", "²", "1e3", "9" * 5000, "5\n"])
+def test_sizes_that_are_none(tmp_path: Path, size: str):
+    with pytest.raises(UserError, match="--size"):
+        build(NAMES, size, results=tmp_path)
+    with pytest.raises(UserError, match="--monosemous 'verb'"):
+        build(NAMES, monosemous="verb", results=tmp_path)
+    with pytest.raises(UserError, match="unknown diagnostic set"):
+        build(["x"], results=tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_exclusion_has_a_kind_and_a_reason():
@@ -101,32 +114,57 @@ def test_every_exclusion_has_a_kind_and_a_reason():
 
 
 GOOD = "hyponym\thyponym_plural\thypernym\thypernym_plural\tsingular\tplural\n"
+OAK = "oak\toaks\ttree\ttrees\tAn oak is a [MASK].\tOaks are [MASK].\n"
 ROW = "robin\trobins\tbird\tbirds\tA robin is a [MASK].\tRobins are [MASK].\n"
+
+
+OBJECT = dict(zip(GOOD.strip().split("\t"), ROW.strip().split("\t"), strict=True))
+ZIPF = GOOD.replace("\n", "\tzipf\n") + ROW.replace("\n", "\t{}\n")
 
 
 def test_a_file_of_ones_own_gets_its_missing_columns(tmp_path: Path):
     path = tmp_path / "own.tsv"
-    path.write_text(GOOD + ROW)
+    path.write_text(GOOD + ROW + OAK)
     table = load_diagnostic(str(path))
     assert table.loc[0, "control"] == "robin [MASK]." and table.loc[0, "contextual"] == ""
     lines = tmp_path / "own.jsonl"
     table.to_json(lines, orient="records", lines=True)
-    assert load_diagnostic(str(lines))["plural"].tolist() == ["Robins are [MASK]."]
+    assert load_diagnostic(str(lines))["plural"].tolist() == [
+        "Robins are [MASK].",
+        "Oaks are [MASK].",
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.tsv", "hyponym\tplural\nrobin\tx\n", "has no column hyponym_plural"),
-        ("a.tsv", GOOD, "has no rows"),
+        ("a.tsv", "hyponym\tplural\nrobin\tx\n", "no column hyponym_plural"),
+        ("a.tsv", GOOD, "a header and no rows"),
         ("a.tsv", "", "is empty"),
-        ("a.tsv", GOOD + ROW + ROW.replace("[MASK]", "it"), "line 3: singular must hold"),
-        ("a.tsv", GOOD + ROW + ROW, "line 3: robin is there twice"),
+        ("a.tsv", GOOD + ROW + ROW.replace("[MASK]", "it"), "line 3: singular: must hold"),
+        ("a.tsv", GOOD + ROW + ROW, "line 3: 'robin' is there twice"),
         ("a.tsv", GOOD + ROW.replace("\tbird\t", "\t\t"), "line 2: hypernym is empty"),
         ("a.tsv", GOOD + ROW + ROW.replace("robin", "wren").replace("birds", "bird"), "plurals"),
         ("a.jsonl", '{"hyponym": "robin"\n', "line 1"),
-        ("a.jsonl", "[1]\n", "line 1: no JSON object"),
+        ("a.jsonl", "[1]\n", "line 1: should be a valid dictionary"),
         ("a.tsv", b"\xff\xfe\x00", "UTF-8"),
+        ("a.tsv", GOOD + ROW, "all items have one hypernym, 'bird'"),
+        ("a.tsv", GOOD + ROW.replace("robin\t", "bird\t"), "line 2: hyponym and hypernym are the"),
+        ("a.tsv", GOOD + ROW.replace("\n", "\t\n"), "line 2: 7 cells where the header has 6"),
+        ("a.tsv", GOOD + ROW.replace("\tbird\t", "\tbird \t"), "hypernym: must have no space"),
+        ("a.tsv", GOOD + ROW.replace("robin\t", "ro\0bin\t"), "hyponym: must hold no control"),
+        ("a.tsv", ZIPF.format("often"), "line 2: zipf must be a number, not 'often'"),
+        ("a.tsv", ZIPF.format("nan"), "line 2: zipf must be a number, not 'nan'"),
+        ("a.tsv", ZIPF.format("9" * 5000), "line 2: zipf must be a number"),
+        ("a.jsonl", "", "is empty"),
+        ("a.jsonl", json.dumps({**OBJECT, "zipf": "4"}), "line 1: zipf: should be a valid number"),
+        ("a.jsonl", json.dumps({**OBJECT, "hypernym": None}), "line 1: hypernym is empty"),
+        ("a.jsonl", json.dumps({**OBJECT, "hyponym": 3}), "line 1: hyponym: should be a valid str"),
+        ("a.jsonl", json.dumps({**OBJECT, "group": ["a"]}), "line 1: group: should be a valid str"),
+        ("a.jsonl", json.dumps({**OBJECT, "negated": "No."}), "line 1: negated: must hold"),
+        ("a.jsonl", json.dumps({**OBJECT, "plural": "\ud800"}), "line 1: half a character"),
+        ("a.jsonl", "[" * 100_000, "line 1: nested too deeply"),
+        ("a.jsonl", '{"zipf": ' + "9" * 5000 + "}", "line 1: "),
     ],
 )
 def test_bad_files_are_named_with_their_place(
@@ -138,6 +176,32 @@ def test_bad_files_are_named_with_their_place(
         load_diagnostic(str(path))
 
 
+def test_cells_stand_as_they_are(tmp_path: Path):
+    path = tmp_path / "own.tsv"
+    text = GOOD.replace("\n", "\tzipf\tsource\n") + ROW.replace("\n", '\t4.5\t"NA\r\n')
+    path.write_bytes(b"\xef\xbb\xbf" + (text + OAK.replace("\n", "\t\t\n")).encode())
+    table = load_diagnostic(str(path))
+    assert table["source"].tolist() == ['"NA', ""] and table["hyponym"].tolist() == ["robin", "oak"]
+    assert table.loc[0, "zipf"] == 4.5 and table["zipf"].isna().tolist() == [False, True]
+
+
+def test_an_article_that_tells_is_noted(tmp_path: Path):
+    path = tmp_path / "own.tsv"
+    path.write_text(GOOD + ROW + OAK)
+    assert article_note(str(path)) is None
+    # Of bird, tree and instrument only the last takes `an`; `a` leaves two of three.
+    lute = "lute\tlutes\tinstrument\tinstruments\tA lute is an [MASK].\tLutes are [MASK].\n"
+    path.write_text(GOOD + ROW + OAK + lute)
+    note = article_note(str(path))
+    assert note and "1 of 3 items: --article marginal" in note
+    path.write_text(GOOD + ROW + lute)
+    assert "2 of 2 items" in (article_note(str(path)) or "")
+    assert article_note("lm-diagnostic") is None
+
+
 def test_an_unknown_set_is_an_error():
     with pytest.raises(UserError, match="name a file or one of lm-diagnostic"):
         load_diagnostic("nowhere.tsv")
+    for name in ("", "a\0b", "n" * 5000, "\ud800"):
+        with pytest.raises(UserError, match="no diagnostic set"):
+            load_diagnostic(name)

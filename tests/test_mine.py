@@ -93,6 +93,35 @@ def test_a_killed_search_ends_at_the_same_bytes(tmp_path: Path):
     assert not resumed.with_name("state.json").exists()
 
 
+def test_a_finished_search_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = write_corpus(tmp_path, n=20)
+    (tmp_path / "empty.txt").touch()
+
+    def run() -> mine.MineResult:
+        corpora = [path, tmp_path / "empty.txt"]
+        return mine.mine(corpora, ["lm-diagnostic-extended"], best=3, results=tmp_path / "results")
+
+    first = run()
+    with monkeypatch.context() as patched:
+        patched.delattr(mine, "in_order")
+        again = run()
+    assert again.path == first.path and again.skipped == first.skipped != Skipped()
+    assert again.counts.to_dict() == first.counts.to_dict()
+    # What was damaged is searched again, and so is a corpus that is another of the same size.
+    whole = first.path.read_bytes()
+    first.path.write_bytes(whole[:-20])
+    assert run().path.read_bytes() == whole
+    path.write_text(path.read_text().replace("osprey", "plover"))
+    assert run().path != first.path
+
+
+@pytest.mark.parametrize("options", [{"best": 0}, {"processes": 0}, {"text_field": ""}])
+def test_options_that_are_none(tmp_path: Path, options: dict[str, object]):
+    with pytest.raises(UserError, match="--best and --processes"):
+        run_mine(write_corpus(tmp_path), tmp_path / "results", **options)
+    assert not (tmp_path / "results").exists()
+
+
 PACKINGS = (".txt", ".txt.gz", ".txt.xz", ".txt.bz2", ".jsonl", ".jsonl.gz")
 
 

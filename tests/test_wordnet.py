@@ -1,11 +1,19 @@
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from hyperprobe.data import data_folder
+from hyperprobe.diagnostic import build_diagnostic
 from hyperprobe.errors import UserError
-from hyperprobe.wordnet import count_senses, open_wordnet, taxonomy_below
+from hyperprobe.wordnet import (
+    FILES,
+    count_senses,
+    damage_named,
+    open_wordnet,
+    taxonomy_below,
+)
 
 
 def test_names_and_offsets_are_those_of_wordnet_3():
@@ -53,7 +61,71 @@ def test_a_folder_without_lexnames_and_nltks_zip_work_too(tmp_path: Path):
 
 
 def test_a_bad_folder_is_named_in_one_line(tmp_path: Path):
-    with pytest.raises(UserError, match="name the folder that holds data.noun"):
+    with pytest.raises(UserError, match="has no data.noun: name the folder that holds data.noun"):
         open_wordnet(tmp_path)
     with pytest.raises(UserError, match="no WordNet at"):
         open_wordnet(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="no WordNet at"):
+        open_wordnet(tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", FILES[:-1])
+def test_the_missing_file_is_named(tmp_path: Path, name: str):
+    for other in FILES:
+        if other != name:
+            (tmp_path / other).touch()
+    with pytest.raises(UserError, match=f"has no {name}"):
+        open_wordnet(tmp_path)
+
+
+def write_zip(path: Path, prefix: str = "wordnet/", content: bytes = b"x") -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in FILES:
+            archive.writestr(prefix + name, content)
+    return path
+
+
+def test_zips_that_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "wordnet.zip"
+    for prefix in ("../wordnet/", "/", "other/"):
+        with pytest.raises(UserError, match="has no data.noun"):
+            open_wordnet(write_zip(path, prefix))
+    with pytest.raises(UserError, match="damaged WordNet"):
+        open_wordnet(write_zip(path))
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(UserError, match="no whole zip file"):
+        open_wordnet(path)
+    monkeypatch.setattr("hyperprobe.wordnet.MAX_DOCUMENT", 1000)
+    with pytest.raises(UserError, match="data.noun of .* is larger than any WordNet's"):
+        open_wordnet(write_zip(path, content=b"0" * 1_000_000))
+    assert not list(tmp_path.parent.glob("data.*"))
+
+
+# Each is done to the one line of data.noun that says what a bird is.
+DAMAGES = {
+    "offsets beyond the file": lambda line: line.replace(b" ~ 0", b" ~ 9"),
+    "no numbers": lambda line: line.replace(b" n 0", b" n x"),
+    "half a line": lambda line: line[:40] + b" " * (len(line) - 41) + b"\n",
+    "a circle": lambda line: line.replace(b" @ 01471682 ", b" @ 01503061 "),
+}
+
+
+def test_damaged_databases_end_in_one_line_or_a_set(tmp_path: Path):
+    folder = tmp_path / "wordnet"
+    shutil.copytree(data_folder("wordnet_data"), folder)
+    data = (folder / "data.noun").read_bytes()
+    (line,) = [line for line in data.splitlines(keepends=True) if line.startswith(b"01503061 ")]
+    reader = open_wordnet(folder)
+    for damage in DAMAGES.values():
+        spoiled = damage(line)
+        assert spoiled != line and len(spoiled) == len(line)
+        (folder / "data.noun").write_bytes(data.replace(line, spoiled))
+        reader._synset_offset_cache.clear()
+        reader._data_file_map.clear()
+        try:
+            with damage_named(folder):
+                build_diagnostic("lm-diagnostic", wordnet=reader)
+                build_diagnostic("lm-diagnostic-extended", 20, wordnet=reader)
+        except UserError as error:
+            assert "is a damaged WordNet" in str(error)

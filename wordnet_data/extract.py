@@ -79,8 +79,12 @@ def main() -> int:
     if missing:
         print(f"{arguments.source} lacks {missing[0]}: name a WordNet 3.0 folder", file=sys.stderr)
         return 2
-    arguments.target.mkdir(parents=True, exist_ok=True)
-    extract(arguments.source, arguments.target)
+    try:
+        arguments.target.mkdir(parents=True, exist_ok=True)
+        extract(arguments.source, arguments.target)
+    except (OSError, ValueError) as error:  # a full disk, or a licence that is no ASCII
+        print(f"cannot make {arguments.target}: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

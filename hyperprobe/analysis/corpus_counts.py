@@ -6,7 +6,6 @@ counts, or text that is counted here with the same patterns.
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from hyperprobe.contexts.corpus import Skipped, read_chunks
+from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
 from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
 from hyperprobe.morphology import plural
@@ -23,6 +23,7 @@ from hyperprobe.morphology import plural
 PATTERNS = ("n_is_a", "n_are", "n_hearst")
 WORD = re.compile(r"[a-z]+(?:['’-][a-z]+)*|[0-9]+")
 _WORD = r"([a-z]+)"
+_COUNT = re.compile("[0-9]{1,15}")
 
 
 @dataclass(frozen=True)
@@ -64,21 +65,13 @@ def read_pair_counts(path: Path, predictions: pd.DataFrame) -> CorpusCounts:
     """
     wanted = _pairs(predictions)
     found: Counter[tuple[str, str]] = Counter()
-    try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                cells = line.rstrip("\n").split("\t")
-                if len(cells) != 3 or not cells[2].strip().isdecimal():
-                    raise UserError(
-                        f"{path}:{number}: write hyponym, hypernym and count, tab-separated"
-                    )
-                hyponym, hypernym = cells[0].lower(), cells[1].lower()
-                if wanted.get(hyponym) == hypernym:
-                    found[hyponym, hypernym] += int(cells[2])
-    except FileNotFoundError as error:
-        raise UserError(f"no file of pair counts {path}: check the name") from error
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise UserError(f"{path}: damaged or no UTF-8 ({error}): save it again") from error
+    for number, line in read_lines(path, "file of pair counts"):
+        cells = line.split("\t")
+        if len(cells) != 3 or not _COUNT.fullmatch(cells[2].strip()):
+            raise UserError(f"{path}:{number}: write hyponym, hypernym and count, tab-separated")
+        hyponym, hypernym = cells[0].lower(), cells[1].lower()
+        if wanted.get(hyponym) == hypernym:
+            found[hyponym, hypernym] += int(cells[2])
     rows = [(*pair, found[pair]) for pair in wanted.items()]
     return CorpusCounts(
         str(path), None, pd.DataFrame(rows, columns=["hyponym", "hypernym", "n_hearst"])
@@ -117,7 +110,7 @@ def _pairs(predictions: pd.DataFrame) -> dict[str, str]:
 
 def patterns(category: str) -> dict[str, re.Pattern[str]]:
     """Name -> pattern whose one group is the hyponym: the probes' own form, and Hearst's (1992)."""
-    many = plural(category)
+    category, many = re.escape(category), re.escape(plural(category))
     hearst = (
         rf"\b{many},? such as (?:an? |the )?{_WORD}",
         rf"\bsuch {many} as (?:an? |the )?{_WORD}",

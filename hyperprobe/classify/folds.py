@@ -6,7 +6,6 @@ when the file is read, not trusted because it was once made right.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,8 @@ import pandas as pd
 
 from hyperprobe.classify.encoder import find_word
 from hyperprobe.classify.pairs import COLUMNS, PARTITIONS, SETTINGS
-from hyperprobe.errors import UserError
+from hyperprobe.documents import read_tsv
+from hyperprobe.errors import UserError, quoted
 
 Place = Callable[[object], str]  # index of a row -> where it was read
 
@@ -24,28 +24,12 @@ def read_folds(path: Path) -> pd.DataFrame:
 
     Raises `UserError` with the line of the first row that breaks a rule of `check_folds`.
     """
-    try:
-        folds = pd.read_csv(
-            path,
-            sep="\t",
-            dtype=str,
-            keep_default_na=False,
-            quoting=csv.QUOTE_NONE,
-            encoding="utf-8",
-        )
-    except FileNotFoundError as error:
-        raise UserError(f"no folds file {path}: check the name") from error
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: {reason}: write UTF-8 with a header and tabs") from error
-    if missing := [column for column in COLUMNS if column not in folds]:
-        raise UserError(f"{path} has no column {missing[0]}: it needs {', '.join(COLUMNS)}")
-    if folds.empty:
-        raise UserError(f"{path} has no rows: write one per instance")
-    folds = folds[list(COLUMNS)]
+    rows = read_tsv(path, COLUMNS, "folds file")
+    lines = [number for number, _ in rows]
+    folds = pd.DataFrame([row for _, row in rows])[list(COLUMNS)]
 
     def place(i: object) -> str:
-        return f"{path}:{int(str(i)) + 2}"
+        return f"{path}:{lines[int(str(i))]}"
 
     for column, values in (
         ("setting", SETTINGS),
@@ -53,7 +37,7 @@ def read_folds(path: Path) -> pd.DataFrame:
         ("label", ("0", "1")),
     ):
         _refuse(~folds[column].isin(values), place, f"{column} must be one of {', '.join(values)}")
-    _refuse(~folds["fold"].str.fullmatch("[1-9][0-9]*"), place, "fold must be a number from 1")
+    _refuse(~folds["fold"].str.fullmatch("[1-9][0-9]{0,4}"), place, "fold must be a number from 1")
     for column in ("group", "hyponym", "hypernym", "hyponym_sentence", "hypernym_sentence"):
         _refuse(folds[column].str.strip() == "", place, f"{column} is empty: fill it")
     folds = folds.astype({"fold": int, "label": int})
@@ -114,12 +98,15 @@ def _check_words(folds: pd.DataFrame, place: Place) -> None:
             try:
                 find_word(word, text)
             except UserError as error:
-                raise UserError(f"{place(i)}: {error}") from error
+                raise UserError(
+                    f"{place(i)}: {quoted(word)} does not stand in {quoted(text)}: correct the "
+                    "sentence or the word"
+                ) from error
 
 
 def _refuse(wrong: pd.Series, place: Place, what: str, shown: pd.Series | None = None) -> None:
     """Raise `UserError` for the first row that is wrong, if any."""
     if wrong.any():
         first = wrong.idxmax()
-        detail = "" if shown is None else f": {shown[first]!r}"
+        detail = "" if shown is None else f": {quoted(shown[first])}"
         raise UserError(f"{place(first)}: {what}{detail}")

@@ -54,4 +54,6 @@ def build_diagnostic_command(
                 for r in counts.itertuples()
             ],
         )
+    for note in built.notes:
+        say(note)
     say(f"files in {built.folder}")

@@ -24,6 +24,7 @@ from hyperprobe.cli.common import (
     app,
     say,
 )
+from hyperprobe.errors import one_line
 
 
 class ArticlePolicy(StrEnum):
@@ -59,7 +60,7 @@ def zero_shot_command(
     dtype: Precision = Dtype.fp32,
     pll: PseudoLogLikelihood = Pll.within_word,
     causal_scoring: Scoring = CausalScoring.full,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -69,6 +70,7 @@ def zero_shot_command(
     """
     from hyperprobe import terminal
     from hyperprobe.diagnostic import NAMES
+    from hyperprobe.diagnostic_files import article_note
     from hyperprobe.models.names import EMBEDDED
     from hyperprobe.report import zero_shot_tables
     from hyperprobe.zero_shot import zero_shot
@@ -83,6 +85,10 @@ def zero_shot_command(
         "causal_scoring": causal_scoring.value,
         "seed": seed,
     }
+    if article is ArticlePolicy.gold:
+        for name in settings["diagnostic"]:
+            if note := article_note(name):
+                say(one_line(note))
     result = zero_shot(
         models=settings["model"],
         diagnostics=settings["diagnostic"],

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
-
-import numpy as np
+from itertools import chain
+from math import ceil
 
 from hyperprobe.contexts.sentences import Context, occurrences
 from hyperprobe.diagnostic import CATEGORIES
@@ -137,27 +137,26 @@ RULES: dict[str, Callable[[Context], Iterator[str]]] = {
 
 
 def _duplicates(contexts: Sequence[Context]) -> Iterator[Finding]:
-    """Sentences that say the same but for their words: Jaccard similarity of word sets."""
-    from scipy.sparse import csr_matrix
+    """Sentences that say the same but for their words: Jaccard similarity of word sets.
 
-    if not contexts:
-        return
-    index: dict[str, int] = {}
-    rows: list[int] = []
-    columns: list[int] = []
-    for i, context in enumerate(contexts):
-        for word in set(words_of(context.sentence)) - {context.word}:
-            rows.append(i)
-            columns.append(index.setdefault(word, len(index)))
-    table = csr_matrix(([1] * len(rows), (rows, columns)), shape=(len(contexts), len(index) or 1))
-    sizes = np.asarray(table.sum(axis=1)).ravel()
-    for start in range(0, len(contexts), 500):
-        shared: Any = (table[start : start + 500] @ table.T).tocoo()
-        for i, j, both in zip(shared.row + start, shared.col, shared.data, strict=True):
-            if j < i and both / (sizes[i] + sizes[j] - both) >= NEAR_DUPLICATE:
+    Of two sets that share the part t of their union, each holds a shared word among its
+    rarest n - ceil(t * n) + 1 of n: so only sets that meet there are compared.
+    """
+    sets = [set(words_of(context.sentence)) - {context.word} for context in contexts]
+    count = Counter(chain.from_iterable(sets))
+    met: dict[str, list[int]] = {}  # word -> the earlier sets that have it among their rarest
+    for i, own in enumerate(sets):
+        rarest = sorted(own, key=lambda word: (count[word], word))
+        rarest = rarest[: len(own) - ceil(NEAR_DUPLICATE * len(own)) + 1]
+        near = {j for word in rarest for j in met.get(word, ())}
+        for j in sorted(near):
+            both = len(own & sets[j])
+            if both / (len(own) + len(sets[j]) - both) >= NEAR_DUPLICATE:
                 same = contexts[i].sentence == contexts[j].sentence
                 what = "the same sentence as" if same else "nearly the same sentence as"
                 yield Finding(contexts[i].place, "duplicate", f"{what} {contexts[j].place}")
+        for word in rarest:
+            met.setdefault(word, []).append(i)
 
 
 @cache

@@ -5,19 +5,19 @@ Chunks are the same on every reading, so that work can be counted in them.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import json
+import hashlib
 import lzma
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from hyperprobe.errors import UserError
+from hyperprobe.documents import FREE_BYTES, MAX_RATIO, OPENERS, parse_json
+from hyperprobe.errors import UserError, quoted
 
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 CHUNK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 20  # no paragraph is longer; such a line is data, and is skipped
 SUFFIXES = (".txt", ".jsonl", ".json", ".text", *OPENERS)
@@ -58,6 +58,22 @@ def corpus_files(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+def corpus_digests(files: Sequence[Path]) -> dict[str, str]:
+    """Path -> SHA-256 of the file's bytes, in hex: what says whether a corpus is the same.
+
+    Raises `UserError` for a file that cannot be read.
+    """
+    digests = {}
+    for path in files:
+        name = os.fsencode(path).decode("utf-8", "backslashreplace")
+        try:
+            with path.open("rb") as file:
+                digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise UserError(f"cannot read {name} ({error.strerror}): leave it out") from error
+    return digests
+
+
 def read_chunks(
     path: Path, text_field: str, skipped: Skipped, at: Callable[[int], None] = lambda n: None
 ) -> Iterator[str]:
@@ -71,10 +87,13 @@ def read_chunks(
     lines: list[str] = []
     size = 0
     with path.open("rb") as raw:
-        stream: IO[bytes] = OPENERS[path.suffix](raw) if packed else raw
+        stream: IO[bytes] = OPENERS[path.suffix](raw) if packed else raw  # type: ignore[operator]
+        most = max(FREE_BYTES, MAX_RATIO * path.stat().st_size) if packed else None
         try:
-            for number, line in enumerate(_lines(stream, skipped), start=1):
-                text = _text(line, inner == ".jsonl", text_field, skipped, f"{path}:{number}")
+            for number, line in enumerate(_lines(stream, path, most, skipped), start=1):
+                text = _text(line, number == 1, skipped)
+                if text and inner == ".jsonl":
+                    text = _field(text, text_field, f"{path}:{number}")
                 if text is None:
                     continue
                 lines.append(text)
@@ -83,7 +102,7 @@ def read_chunks(
                     at(raw.tell())
                     yield "\n".join(lines)
                     lines, size = [], 0
-        except (EOFError, OSError, lzma.LZMAError) as error:
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
             skipped.notes.append(f"{path}: damaged ({error}): read as far as it goes")
         at(raw.tell())
     if lines:
@@ -92,32 +111,42 @@ def read_chunks(
         skipped.notes.append(f"{path}: empty")
 
 
-def _lines(stream: IO[bytes], skipped: Skipped) -> Iterator[bytes]:
-    """Lines, without ever holding one that is too long."""
-    while line := stream.readline(MAX_LINE_BYTES):
-        if not line.endswith(b"\n") and len(line) == MAX_LINE_BYTES:
+def _lines(stream: IO[bytes], path: Path, most: int | None, skipped: Skipped) -> Iterator[bytes]:
+    """Lines, without ever holding one that is too long; of `most` bytes in all."""
+    n_bytes, is_rest = 0, False
+    while piece := stream.readline(MAX_LINE_BYTES):
+        n_bytes += len(piece)
+        if most is not None and n_bytes > most:
+            raise UserError(
+                f"{path} unpacks to more than {MAX_RATIO} times its size: unpack it yourself if "
+                "that is right"
+            )
+        is_whole = piece.endswith(b"\n") or len(piece) < MAX_LINE_BYTES
+        if is_whole and not is_rest:
+            yield piece
+        elif not is_whole and not is_rest:
             skipped.n_long += 1
-            while (rest := stream.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
-                pass
-            continue
-        yield line
+        is_rest = not is_whole
 
 
-def _text(line: bytes, is_jsonl: bool, text_field: str, skipped: Skipped, place: str) -> str | None:
+def _text(line: bytes, is_first: bool, skipped: Skipped) -> str | None:
     try:
-        text = line.decode("utf-8").strip()
+        return line.decode("utf-8-sig" if is_first else "utf-8").strip()
     except UnicodeDecodeError:
         skipped.n_undecodable += 1
         return None
-    if not is_jsonl or not text:
-        return text
-    try:
-        value = json.loads(text)[text_field]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+
+
+def _field(text: str, name: str, place: str) -> str:
+    """The text under `name` in one line of JSONL."""
+    value = parse_json(text, place)
+    if not isinstance(value, dict) or name not in value:
         raise UserError(
-            f"{place}: no JSON object with a {text_field!r} field: name the field with --field"
-        ) from error
-    return str(value)
+            f"{place}: no JSON object with a {quoted(name)} field: name the field with --field"
+        )
+    if not isinstance(value[name], str):
+        raise UserError(f"{place}: {name} must be a text, not {quoted(value[name])}: correct it")
+    return str(value[name])
 
 
 def split_sentences(text: str) -> Iterator[str]:

@@ -9,29 +9,42 @@ number of processes, and a killed run that goes on ends at the same bytes.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
-import multiprocessing
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from hyperprobe.contexts.check import RULES, words_of
-from hyperprobe.contexts.corpus import Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.contexts.corpus import (
+    Skipped,
+    corpus_digests,
+    corpus_files,
+    read_chunks,
+    split_sentences,
+)
 from hyperprobe.contexts.sentences import COLUMNS, Context
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.contexts.workers import in_order
+from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
+from hyperprobe.documents import parse_json, read_text
 from hyperprobe.errors import UserError
 from hyperprobe.progress import progress
-from hyperprobe.runs import Run, write_text
+from hyperprobe.runs import Run, check_writable, file_digest, read_run, write_text
+
+CONTEXTS, SKIPPED = "contexts.tsv", "skipped.json"
 
 BEST_WORDS = 16  # a sentence about this long is easiest to read
 SAVE_SECONDS = 5.0
+MAX_STATE = 1 << 30  # bytes; it grows with --best
 _PLAIN = re.compile(r"^[\"“‘A-Z][^\[\]{}<>|=_#*@\\]*[.!?][\"”’]?$")
 
 # (word, kind) -> [(distance from the best length, tie-breaking hash, sentence)], best first
@@ -79,54 +92,77 @@ def mine(
 ) -> MineResult:
     """Search `corpus` and write `contexts.tsv` into a run folder.
 
-    Memory does not grow with the corpus. The same call after a kill goes on
-    from its last saved state. Raises `UserError` on a corpus that is not there.
+    Memory does not grow with the corpus. The same call after an interrupt goes on
+    from its last saved state, and after a finished one reads its files back. Raises
+    `UserError` on a corpus that is not there or that cannot be read, and when a
+    process of the search is killed.
     """
+    if best < 1 or processes < 1 or not text_field:
+        raise UserError("--best and --processes must be 1 or more, and --field must name a field")
     files = corpus_files(corpus)
     target = Target(targets(diagnostics), best, seed)
     settings = {
-        "corpus": {str(path): path.stat().st_size for path in files},
-        "diagnostics": list(diagnostics),
+        "corpus": corpus_digests(files),
+        "diagnostics": {name: frame_digest(load_diagnostic(name)) for name in diagnostics},
         "best": best,
         "field": text_field,
         "seed": seed,
     }
     run = Run(results, "contexts-mine", settings)
+    if finished := _read_back(run.folder):
+        return finished
+    check_writable(run.folder)
     state = run.folder / "state.json"
     done, found = _restore(state)
     skipped = Skipped()
-    context = multiprocessing.get_context("fork")
     _prepare(target)
     total = sum(path.stat().st_size for path in files)
-    with context.Pool(processes) as pool, progress("mining", total, unit="bytes") as advance:
+    with progress("mining", total, unit="bytes") as advance:
+        chunks = islice(_all_chunks(files, text_field, skipped, advance), done, None)
         saved = time.monotonic()
-        # The pool reads ahead as far as it may: a semaphore keeps that to a few chunks.
-        ahead = threading.Semaphore(4 * processes)
-        chunks = _all_chunks(files, text_field, skipped, done, advance, ahead)
-        for part in pool.imap(_search, chunks):
-            ahead.release()
-            _merge(found, part, best)
-            done += 1
-            if time.monotonic() - saved > SAVE_SECONDS:
+        try:
+            with closing(in_order(partial(_search, target), chunks, processes)) as parts:
+                for part in parts:
+                    _merge(found, part, best)
+                    done += 1
+                    if time.monotonic() - saved > SAVE_SECONDS:
+                        _save(state, done, found)
+                        saved = time.monotonic()
+        except BaseException:  # Ctrl-C too: what is merged twice counts once
+            if done:
                 _save(state, done, found)
-                saved = time.monotonic()
+            raise
     table = _table(found, target)
-    run.finish({"contexts.tsv": table}, seed)
+    write_text(run.folder / SKIPPED, json.dumps(asdict(skipped)))
+    run.finish({CONTEXTS: table}, seed, [SKIPPED])
     state.unlink(missing_ok=True)
+    return MineResult(run.folder / CONTEXTS, _counts(table), skipped)
+
+
+def _read_back(folder: Path) -> MineResult | None:
+    """What an earlier call has finished here, or None if nothing whole is there."""
+    if not (folder / "run.json").exists():
+        return None
+    digests = read_run(folder).notes.get("files", {})
+    paths = (folder / CONTEXTS, folder / SKIPPED)
+    if not all(path.is_file() and file_digest(path) == digests.get(path.name) for path in paths):
+        return None
+    table = pd.read_csv(
+        paths[0], sep="\t", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE
+    )
+    skipped = Skipped(**json.loads(paths[1].read_text(encoding="utf-8")))
+    return MineResult(paths[0], _counts(table), skipped)
+
+
+def _counts(table: pd.DataFrame) -> pd.DataFrame:
     counts = table.groupby("kind").agg(n_sentences=("word", "size"), n_words=("word", "nunique"))
-    return MineResult(run.folder / "contexts.tsv", counts.reset_index(), skipped)
+    return counts.reset_index()
 
 
 def _all_chunks(
-    files: Sequence[Path],
-    text_field: str,
-    skipped: Skipped,
-    done: int,
-    advance: Callable[[int], None],
-    ahead: threading.Semaphore,
+    files: Sequence[Path], text_field: str, skipped: Skipped, advance: Callable[[int], None]
 ) -> Iterator[str]:
-    """Every chunk of the corpus but the first `done`, which an earlier run has searched."""
-    number = 0
+    """Every chunk of the corpus; `advance` hears of the bytes that are read."""
     for path in files:
         place = 0
 
@@ -135,50 +171,39 @@ def _all_chunks(
             advance(now - place)
             place = now
 
-        for chunk in read_chunks(path, text_field, skipped, at):
-            number += 1
-            if number > done:
-                ahead.acquire()
-                yield chunk
-
-
-_target: Target | None = None
+        yield from read_chunks(path, text_field, skipped, at)
 
 
 def _prepare(target: Target) -> None:
     """Fill what the rules look up, once, before the processes part."""
-    global _target
-    _target = target
     for word, (category, _) in target.forms.items():
         for rule in RULES.values():
             list(rule(Context(word, category, "probe", f"The {word} was there in the morning.")))
 
 
-def _search(chunk: str) -> Found:
+def _search(target: Target, chunk: str) -> Found:
     """The best sentences of one chunk."""
-    assert _target is not None
     found: Found = {}
     for line in chunk.splitlines():
-        if not _target.forms.keys() & set(words_of(line)):
+        if not target.forms.keys() & set(words_of(line)):
             continue
         for sentence in split_sentences(line):
             if not _PLAIN.match(sentence):
                 continue
-            for word in dict.fromkeys(w for w in words_of(sentence) if w in _target.forms):
-                kind = _kind(word, sentence)
+            for word in dict.fromkeys(w for w in words_of(sentence) if w in target.forms):
+                kind = _kind(target, word, sentence)
                 if kind:
-                    key = hashlib.sha256(f"{_target.seed}:{word}:{sentence}".encode()).hexdigest()
+                    key = hashlib.sha256(f"{target.seed}:{word}:{sentence}".encode()).hexdigest()
                     distance = abs(len(sentence.split()) - BEST_WORDS)
                     found.setdefault((word, kind), []).append((distance, key, sentence))
     best: Found = {}
-    _merge(best, found, _target.best)
+    _merge(best, found, target.best)
     return best
 
 
-def _kind(word: str, sentence: str) -> str | None:
+def _kind(target: Target, word: str, sentence: str) -> str | None:
     """`probe` when no rule is broken, else the ordinary kind when none of its rules is."""
-    assert _target is not None
-    category, ordinary = _target.forms[word]
+    category, ordinary = target.forms[word]
     for kind in ("probe", ordinary) if ordinary == "hyponym" else (ordinary,):
         context = Context(word, category, kind, sentence)
         if not any(True for rule in RULES.values() for _ in rule(context)):
@@ -209,11 +234,11 @@ def _save(path: Path, done: int, found: Found) -> None:
 
 def _restore(path: Path) -> tuple[int, Found]:
     """The saved state of a killed run, or a fresh one."""
+    if not path.exists():
+        return 0, {}
     try:
-        state: Any = json.loads(path.read_text(encoding="utf-8"))
+        state: Any = parse_json(read_text(path, "state", MAX_STATE), str(path))
         found = {(w, kind): [(d, k, s) for d, k, s in e] for w, kind, e in state["found"]}
         return int(state["done"]), found
-    except FileNotFoundError:
-        return 0, {}
-    except (ValueError, KeyError, TypeError) as error:
+    except (UserError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is damaged: delete it to begin again") from error

@@ -7,7 +7,6 @@ the `sentence`. Kinds: `probe` (the word can be replaced by its category),
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from pathlib import Path
 
 from hyperprobe.cloze import SLOT
 from hyperprobe.data import data_folder
-from hyperprobe.errors import UserError
+from hyperprobe.documents import read_tsv
+from hyperprobe.errors import UserError, quoted
 
 COLUMNS = ("word", "category", "kind", "sentence")
 KINDS = ("probe", "hyponym", "hypernym")
@@ -40,24 +40,14 @@ def shipped_files() -> list[Path]:
 
 def read_contexts(path: Path) -> Iterator[Context]:
     """The contexts of one file. Raises `UserError` with file and line on a bad one."""
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError as error:
-        raise UserError(f"no contexts file {path}: check the name") from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise UserError(f"{path}:{line}: no UTF-8: save the file as UTF-8") from error
-    rows = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    if tuple(next(rows, ())) != COLUMNS:
-        raise UserError(f"{path}:1: the columns must be {', '.join(COLUMNS)}, tab-separated")
-    for number, row in enumerate(rows, start=2):
+    for number, row in read_tsv(path, COLUMNS, "contexts file"):
         place = f"{path}:{number}"
-        if len(row) != len(COLUMNS) or not all(cell.strip() for cell in row):
-            raise UserError(f"{place}: a row needs {len(COLUMNS)} filled cells, tab-separated")
-        if row[2] not in KINDS:
-            raise UserError(f"{place}: kind {row[2]!r} is none of {', '.join(KINDS)}")
-        word, category, kind, sentence = row
-        yield Context(word, category, kind, sentence, place)
+        for column in COLUMNS:
+            if not row[column].strip():
+                raise UserError(f"{place}: {column} is empty: fill it or take the row out")
+        if row["kind"] not in KINDS:
+            raise UserError(f"{place}: kind {quoted(row['kind'])} is none of {', '.join(KINDS)}")
+        yield Context(row["word"], row["category"], row["kind"], row["sentence"], place)
 
 
 def occurrences(word: str, sentence: str) -> list[re.Match[str]]:
