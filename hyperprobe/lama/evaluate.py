@@ -45,7 +45,8 @@ from hyperprobe.metrics.facts import (
 )
 from hyperprobe.models.load import LastLoaded, identify, is_vectors, load_model
 from hyperprobe.models.masked import Pll
-from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, distinct_models
+from hyperprobe.models.options import check_device
 from hyperprobe.runs import Run, file_digest
 
 # What decides a candidate's score when it is several word pieces.
@@ -102,13 +103,16 @@ def lama(
     with random weights. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    check_device(device)
+    models = distinct_models(models)
     asked, prompts_of = _relations(sources, data, relations, prompts)
     names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
     language_models = [name for name in names if not is_vectors(name)]
     if not language_models:
         raise UserError("name at least one language model: vectors rank its vocabulary")
     if "random" in controls:
-        names += [f"{RANDOM}{name}" for name in language_models]
+        names += [f"{RANDOM}{n}" for n in language_models if not n.startswith(RANDOM)]
+        names = list(dict.fromkeys(names))
     pll: Pll = "all-masked" if multi_token else "within-word"
     held = LastLoaded(partial(_load, (device, dtype, trust_remote_code, pll)))
     vocabulary = _vocabulary(vocab, language_models, held.get, lowercase)

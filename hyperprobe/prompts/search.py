@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -20,7 +21,8 @@ from hyperprobe.lama.sources import DATA, WORDNET
 from hyperprobe.lama.vocabulary import make_vocabulary, read_words
 from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
 from hyperprobe.models.load import LastLoaded, identify
-from hyperprobe.models.names import EMBEDDED
+from hyperprobe.models.names import EMBEDDED, distinct_models
+from hyperprobe.models.options import check_device
 from hyperprobe.prompts.autoprompt import N_CANDIDATES, STEPS, autoprompt
 from hyperprobe.prompts.classifiers import (
     CLASS_PRIOR,
@@ -93,6 +95,8 @@ def prompts(
     beside. Each (model, control, method, relation) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    check_device(device)
+    models = distinct_models(models)
     options = options or Options()
     asked = tuple(dict.fromkeys([MANUAL, *methods]))
     given = _check(asked, controls, options)
@@ -279,4 +283,6 @@ def _about(split: Split) -> dict[str, Any]:
 
 
 def _slug(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.")
+    """A folder's name for a model's; two models never share one."""
+    slug = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:80]
+    return slug if slug == name else f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

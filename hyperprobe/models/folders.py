@@ -1,0 +1,78 @@
+"""What a model's files say, checked before and after transformers reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hyperprobe.documents import parse_json, read_text
+from hyperprobe.errors import UserError, quoted
+
+# Numbers of a config.json that decide how much is built, by what they count, and their limits.
+_LIMITS = {
+    **dict.fromkeys(("num_hidden_layers", "num_layers", "num_decoder_layers", "n_layer"), 2000),
+    **dict.fromkeys(("encoder_layers", "decoder_layers", "n_layers"), 2000),
+    **dict.fromkeys(("num_attention_heads", "num_heads", "n_head", "num_key_value_heads"), 10_000),
+    **dict.fromkeys(("hidden_size", "n_embd", "d_model", "embedding_size", "d_kv"), 1_000_000),
+    **dict.fromkeys(("intermediate_size", "d_ff", "ffn_dim"), 10_000_000),
+    **dict.fromkeys(("vocab_size", "type_vocab_size"), 10_000_000),
+    **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx"), 100_000_000),
+}
+_TEXTS = ("model_type",)
+
+
+def check_config(name: str, folder: Path) -> None:
+    """Raises `UserError` if the folder's config.json is no object, or has no fit numbers."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise UserError(f"{name} holds no config.json: name the folder that save_pretrained wrote")
+    config = parse_json(read_text(path, "config"), str(path))
+    if not isinstance(config, dict):
+        raise UserError(f"{path}: not a model's configuration: fetch the model again")
+    for key, most in _LIMITS.items():
+        value = config.get(key)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and not (whole and 1 <= value <= most):
+            raise UserError(
+                f"{path}: {key} is {quoted(value)}, not a number from 1 to {most}: correct it"
+            )
+    for key in _TEXTS:
+        if key in config and not isinstance(config[key], str):
+            raise UserError(f"{path}: {key} is {quoted(config[key])}, no text: correct it")
+
+
+def check_ids(name: str, model: Any, tokenizer: Any) -> None:
+    """Raises `UserError` if a tokenizer's padding or mask has no row in the embedding table.
+
+    (Added tokens behind the table are common in good models, and harmless until they are used.)
+    """
+    n_rows = embedding_rows(model)
+    for kind in ("pad_token_id", "mask_token_id"):
+        token = getattr(tokenizer, kind, None)
+        if token is not None and not 0 <= token < n_rows:
+            raise UserError(_outside(name, token, n_rows))
+    longest = getattr(tokenizer, "model_max_length", 1)
+    if not isinstance(longest, int | float) or not longest >= 1:
+        raise UserError(
+            f"the tokenizer of {name} has model_max_length {quoted(longest)}: "
+            "repair its tokenizer files"
+        )
+
+
+def check_rows(name: str, n_rows: int, texts: list[tuple[int, ...]]) -> None:
+    """Raises `UserError` if a text has a token id without a row in the embedding table."""
+    for ids in texts:
+        if ids and (max(ids) >= n_rows or min(ids) < 0):
+            raise UserError(_outside(name, max(max(ids), -min(ids)), n_rows))
+
+
+def embedding_rows(model: Any) -> int:
+    """How many token ids the model can read."""
+    return int(model.get_input_embeddings().weight.shape[0])
+
+
+def _outside(name: str, token: int, n_rows: int) -> str:
+    return (
+        f"the tokenizer of {name} gives token {token}, and its embedding table has {n_rows} rows: "
+        "its tokenizer belongs to another model"
+    )
