@@ -21,7 +21,17 @@ def test_each_model_is_asked_once_and_in_order():
 
 @pytest.mark.parametrize(
     "name",
-    ["majority", "freq", "characters", "control:embedded", "shuffled:x", "", " ", "a\0b", "a" * 5000],
+    [
+        "majority",
+        "freq",
+        "characters",
+        "control:embedded",
+        "shuffled:x",
+        "",
+        " ",
+        "a\0b",
+        "a" * 5000,
+    ],
 )
 def test_names_of_baselines_and_of_nothing(name: str):
     with pytest.raises(UserError) as caught:
@@ -77,7 +87,8 @@ def test_a_devices_name_is_refused_without_torch():
 
 
 @pytest.mark.parametrize(
-    "name", ["./m", "../m", "/m/a", "~/m", "a\\b", "a/b/c", "", "a b", "https://x/y", "m\u00fc/x", "-m"]
+    "name",
+    ["./m", "../m", "/m/a", "~/m", "a\\b", "a/b/c", "", "a b", "https://x/y", "m\u00fc/x", "-m"],
 )
 def test_paths_are_not_looked_for_on_the_hub(name: str):
     assert not hub.is_hub_name(name)

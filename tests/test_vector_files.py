@@ -338,8 +338,8 @@ def test_bombs_end_early(tmp_path: Path, line: bytes):
         b"\x80\x04\x8e" + b"\xff" * 7 + b"\x00abc.",  # bytes without end
         b"\x80\x04\x8b\xff\xff\xff\x7f" + b"1.",
         b"\x80\x04" + b"(" * 100_000 + b".",
-        b"\x80\x04)" + b"\x85" * 200_000 + b"}\x94" + b"s.",
-        b"\x80\x04}" + b")" + b"\x85" * 200_000 + b"Ns.",  # a deep tuple as a key
+        b"\x80\x04)" + b"\x85" * 50_000 + b"}\x94" + b"s.",
+        b"\x80\x04}" + b")" + b"\x85" * 50_000 + b"Ns.",  # a deep tuple as a key
         b"\x80\x04" + b"]" + b"2a" * 1000 + b".",
         b"\x80\x04\x95" + b"\xff" * 8 + b".",
     ],

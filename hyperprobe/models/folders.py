@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hyperprobe.documents import parse_json, read_text
+from hyperprobe.documents import Document, check, parse_json, read_json, read_text
 from hyperprobe.errors import UserError, quoted
 
 # Numbers of a config.json that decide how much is built, by what they count, and their limits.
@@ -18,7 +18,19 @@ _LIMITS = {
     **dict.fromkeys(("vocab_size", "type_vocab_size"), 10_000_000),
     **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx"), 100_000_000),
 }
-_TEXTS = ("model_type",)
+
+
+class _Kind(Document):
+    """What a config.json says about the model's class."""
+
+    model_type: str | None = None
+    architectures: list[str] | None = None
+
+
+class _Index(Document):
+    """Which file has which weights."""
+
+    weight_map: dict[str, str]
 
 
 def check_config(name: str, folder: Path) -> None:
@@ -36,9 +48,36 @@ def check_config(name: str, folder: Path) -> None:
             raise UserError(
                 f"{path}: {key} is {quoted(value)}, not a number from 1 to {most}: correct it"
             )
-    for key in _TEXTS:
-        if key in config and not isinstance(config[key], str):
-            raise UserError(f"{path}: {key} is {quoted(config[key])}, no text: correct it")
+    check(_Kind, config, str(path))
+
+
+def check_shards(name: str, folder: Path) -> None:
+    """Raises `UserError` unless weights in several files are all there."""
+    index = folder / "model.safetensors.index.json"
+    if not index.is_file():
+        return
+    files = sorted(set(read_json(index, _Index, "index of weights").weight_map.values()))
+    for file in files:
+        if Path(file).name != file:
+            raise UserError(f"{index}: {quoted(file)} is no file beside it: fetch the model again")
+    missing = [file for file in files if not (folder / file).is_file()]
+    if missing:
+        raise UserError(
+            f"{name} lacks {missing[0]}, {len(missing)} of its {len(files)} weight files: "
+            "fetch the model again"
+        )
+
+
+def check_tokenizer(name: str, tokenizer: Any) -> None:
+    """Raises `UserError` for a tokenizer without a vocabulary, or with a limit that is none."""
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise UserError(f"{name} has no tokenizer files with words: fetch the model again")
+    longest = getattr(tokenizer, "model_max_length", 1)
+    if not isinstance(longest, int | float) or not longest >= 1:
+        raise UserError(
+            f"the tokenizer of {name} has model_max_length {quoted(longest)}: "
+            "repair its tokenizer files"
+        )
 
 
 def check_ids(name: str, model: Any, tokenizer: Any) -> None:
@@ -51,12 +90,6 @@ def check_ids(name: str, model: Any, tokenizer: Any) -> None:
         token = getattr(tokenizer, kind, None)
         if token is not None and not 0 <= token < n_rows:
             raise UserError(_outside(name, token, n_rows))
-    longest = getattr(tokenizer, "model_max_length", 1)
-    if not isinstance(longest, int | float) or not longest >= 1:
-        raise UserError(
-            f"the tokenizer of {name} has model_max_length {quoted(longest)}: "
-            "repair its tokenizer files"
-        )
 
 
 def check_rows(name: str, n_rows: int, texts: list[tuple[int, ...]]) -> None:

@@ -47,7 +47,9 @@ def distinct_models(names: Iterable[str]) -> list[str]:
 
 def _check(name: str) -> None:
     if not name.strip() or "\0" in name:
-        raise UserError(f"{quoted(name)} is no model's name: write a folder, a vectors file or a hub name")
+        raise UserError(
+            f"{quoted(name)} is no model's name: write a folder, a vectors file or a hub name"
+        )
     if name in BASELINES:
         raise UserError(f"{name} is a baseline's name: write ./{name} for a model of yours")
     for prefix in CONTROL_PREFIXES:

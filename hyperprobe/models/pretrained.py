@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import torch
 from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import SCORINGS, Scoring
 from hyperprobe.models.causal import CausalModel
-from hyperprobe.models.folders import check_config, check_ids
+from hyperprobe.models.folders import check_config, check_ids, check_shards, check_tokenizer
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.masked import PLLS, MaskedModel, Pll
 from hyperprobe.models.names import model_path
@@ -101,7 +100,7 @@ def _read_tokenizer(name: str, folder: str, how: Loading, local: bool) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return transformers.AutoTokenizer.from_pretrained(
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
                 folder, trust_remote_code=how.trust_remote_code, local_files_only=local
             )
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -109,6 +108,8 @@ def _read_tokenizer(name: str, folder: str, how: Loading, local: bool) -> Any:
     # (panics in the tokenizers' Rust are no `Exception`)
     except BaseException as error:
         raise UserError(_explain(name, error)) from error
+    check_tokenizer(name, tokenizer)
+    return tokenizer
 
 
 def _read_weights(
@@ -123,7 +124,7 @@ def _read_weights(
     """The model on its device, and the keys that it lacks weights for."""
     import transformers
 
-    _check_shards(name, Path(folder))
+    check_shards(name, Path(folder))
     if random:
         _check_size(name, config)
     transformers.utils.logging.disable_progress_bar()
@@ -228,23 +229,6 @@ def _check_size(name: str, config: Any) -> None:
         raise UserError(
             f"{name} would have an embedding table of {n_rows} times {width} numbers: "
             "correct its config.json"
-        )
-
-
-def _check_shards(name: str, folder: Path) -> None:
-    """Weights in several files need every one of them."""
-    index = folder / "model.safetensors.index.json"
-    if not index.is_file():
-        return
-    try:
-        files = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (ValueError, KeyError, AttributeError) as error:
-        raise UserError(f"{index} is damaged ({error}): fetch the model again") from error
-    missing = [file for file in files if not (folder / file).is_file()]
-    if missing:
-        raise UserError(
-            f"{name} lacks {missing[0]}, {len(missing)} of its {len(files)} weight files: "
-            "fetch the model again"
         )
 
 
