@@ -1,5 +1,6 @@
 """What models may be called, and options that are refused before anything is loaded."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -7,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from hyperprobe.diagnostic import LM_DIAGNOSTIC
 from hyperprobe.errors import UserError
 from hyperprobe.models import hub
 from hyperprobe.models.load import load_model
 from hyperprobe.models.names import distinct_models, is_vectors
 from hyperprobe.models.options import check_device
 from hyperprobe.prompts.search import _slug
+from hyperprobe.zero_shot import zero_shot
 
 
 def test_each_model_is_asked_once_and_in_order():
@@ -142,3 +145,22 @@ def test_slugs_are_distinct():
     assert len({_slug(name) for name in names}) == len(names)
     assert _slug("bert-base-uncased") == "bert-base-uncased"
     assert all(len(_slug(name)) < 100 for name in names)
+
+
+def test_a_folder_called_as_a_baseline_is_asked_beside_it(
+    tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("majority", "control:embedded"):
+        shutil.copytree(tiny_models["bert"], name)
+    with pytest.raises(UserError, match=r"write \./majority"):
+        zero_shot(["majority"], results=tmp_path / "results")
+    result = zero_shot(
+        ["./majority", "./control:embedded", "./majority"],
+        [LM_DIAGNOSTIC],
+        controls=("shuffled",),
+        results=tmp_path / "results",
+    )
+    asked = result.predictions[result.predictions["probe"] == "singular"]["model"].value_counts()
+    assert {"majority", "./majority", "./control:embedded"} <= set(asked.index)
+    assert asked.nunique() == 1  # each word once in each

@@ -34,7 +34,9 @@ def check_models(names: list[str] | None) -> list[str] | None:
         path = model_path(name)
         if is_vectors(name):
             if not path.is_file():
-                raise UserError(f"no vectors file {path}: check the name{_did_you_mean(name)}")
+                raise UserError(
+                    f"no vectors file {path}{_did_you_mean(name) or ': check the name'}"
+                )
         elif not path.is_dir():
             only_local(name.removeprefix(RANDOM))
     return distinct
@@ -54,7 +56,10 @@ def only_local(name: str) -> bool:
     One attempt to reach the hub. Raises `UserError` for a model that is neither there nor here.
     """
     if not is_hub_name(name):
-        raise UserError(f"no model {quoted(name)}: no such folder or file{_did_you_mean(name)}")
+        raise UserError(
+            f"no model {quoted(name)}: no such folder or file"
+            f"{_did_you_mean(name) or ': check the name'}"
+        )
     from huggingface_hub import get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError
 
