@@ -12,10 +12,9 @@ from hyperprobe.errors import UserError, quoted
 _LIMITS = {
     **dict.fromkeys(("num_hidden_layers", "num_layers", "num_decoder_layers", "n_layer"), 2000),
     **dict.fromkeys(("encoder_layers", "decoder_layers", "n_layers"), 2000),
-    **dict.fromkeys(("num_attention_heads", "num_heads", "n_head", "num_key_value_heads"), 10_000),
+    **dict.fromkeys(("num_attention_heads", "num_heads", "n_head"), 10_000),
     **dict.fromkeys(("hidden_size", "n_embd", "d_model", "embedding_size", "d_kv"), 1_000_000),
-    **dict.fromkeys(("intermediate_size", "d_ff", "ffn_dim"), 10_000_000),
-    **dict.fromkeys(("vocab_size", "type_vocab_size"), 10_000_000),
+    **dict.fromkeys(("vocab_size",), 10_000_000),
     **dict.fromkeys(("max_position_embeddings", "n_positions", "n_ctx"), 100_000_000),
 }
 
