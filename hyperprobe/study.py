@@ -24,7 +24,8 @@ from hyperprobe.metrics.hypernymy import compare_models, summarise
 from hyperprobe.models.autoregressive import SCORINGS
 from hyperprobe.models.load import family, identify, is_vectors
 from hyperprobe.models.masked import PLLS
-from hyperprobe.models.names import EMBEDDED
+from hyperprobe.models.names import EMBEDDED, distinct_models
+from hyperprobe.models.options import check_device
 from hyperprobe.models.pretrained import DTYPES
 from hyperprobe.predictions import Article, predict_majority
 from hyperprobe.progress import progress
@@ -135,9 +136,10 @@ def study(
     A setting that does not touch a model's numbers (`pll` and a causal model) is not
     asked again for it and left empty in its rows. Raises `UserError` on bad input.
     """
+    check_device(device)
     plan = read_plan(path)
     frames = {name: load_diagnostic(name) for name in plan.diagnostics}
-    names = with_baselines(plan.models, plan.controls)
+    names = with_baselines(distinct_models(plan.models), plan.controls)
     ids = {name: identify(name) for name in names}
     kinds = {name: family(name, trust_remote_code) for name in names}
     run = Run(

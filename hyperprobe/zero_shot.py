@@ -22,7 +22,8 @@ from hyperprobe.metrics.hypernymy import breakdown, compare_models, confusion, s
 from hyperprobe.models.autoregressive import Scoring
 from hyperprobe.models.load import LastLoaded, identify, is_vectors, load_model
 from hyperprobe.models.masked import Pll
-from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, distinct_models
+from hyperprobe.models.options import check_device
 from hyperprobe.predictions import MAJORITY, Article, predict, predict_majority
 from hyperprobe.runs import Run
 
@@ -78,6 +79,8 @@ def zero_shot(
     interrupted call that is repeated goes on where it stopped. Raises `UserError`
     on bad input.
     """
+    check_device(device)
+    models = distinct_models(models)
     frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
     names = with_baselines(models, controls)
     how = Asking(
@@ -115,10 +118,10 @@ def zero_shot(
 
 def with_baselines(models: Sequence[str], controls: Sequence[Control]) -> list[str]:
     """The models' names, with the vectors and controls that are asked beside them."""
-    names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
+    names = [*models, *EMBEDDED_VECTORS]
     if "random" in controls:
-        names += [f"{RANDOM}{name}" for name in models if not is_vectors(name)]
-    return names
+        names += [f"{RANDOM}{n}" for n in models if not is_vectors(n) and not n.startswith(RANDOM)]
+    return list(dict.fromkeys(names))
 
 
 class Models:

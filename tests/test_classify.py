@@ -21,7 +21,7 @@ from hyperprobe.contexts.sentences import read_all, shipped_files
 from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.classification import summarise
-from hyperprobe.models.load import EMBEDDED, EMBEDDED_VECTORS
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS
 from hyperprobe.report import classify_tables
 from hyperprobe.report.classify_figures import classify_figures, folds_figure, layers_figure
 from hyperprobe.report.style import save_figures

@@ -170,7 +170,7 @@ def test_a_missing_shard_is_named(folders, tmp_path: Path):
     with pytest.raises(UserError, match=f"lacks {shards[1].name}, 1 of its {len(shards)} weight"):
         load_model(str(folder))
     (folder / "model.safetensors.index.json").write_text('{"weight_map": ')
-    with pytest.raises(UserError, match="index.json is damaged"):
+    with pytest.raises(UserError, match=r"index\.json: not JSON"):
         load_model(str(folder))
 
 

@@ -69,7 +69,7 @@ def test_weights_that_lack_a_part_are_refused(tiny_models: dict[str, Path], tmp_
 
 @pytest.mark.parametrize("name", ["nobody/no-such-model", "no-such-model"])
 def test_an_unknown_name(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match=f"no model {name}"):
         load_model(name)
 

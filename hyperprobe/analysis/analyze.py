@@ -38,6 +38,7 @@ from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, is_vectors, load_model
 from hyperprobe.models.names import EMBEDDED
+from hyperprobe.models.options import check_device
 from hyperprobe.progress import progress
 from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
 
@@ -71,6 +72,7 @@ def analyze(
     `ask_models`, what needs the models again is left out. Raises `UserError` when
     there is no such run, or its models or sets are not what they were.
     """
+    check_device(device)
     source = read_run(run)
     if source.command != "zero-shot":
         raise UserError(f"{run} is a run of {source.command}: name one of hyperprobe zero-shot")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hyperprobe.contexts.sentences import occurrences
 from hyperprobe.errors import UserError
 from hyperprobe.models.batching import run_in_batches
+from hyperprobe.models.folders import check_rows, embedding_rows
 from hyperprobe.models.language import CPU_TOKENS, GPU_TOKENS, longest_input
 from hyperprobe.morphology import plural
 from hyperprobe.parallel import run_parallel
@@ -127,7 +128,19 @@ def encode(
             run_parallel(encode_share, [texts[i::N_SHARES] for i in range(N_SHARES)])
         else:
             encode_share(texts, lambda: None)
+    check_vectors(result, name)
     return result
+
+
+def check_vectors(vectors: Vectors, name: str) -> None:
+    """Raises `UserError` unless all numbers are finite, and not all of a layer's are zero."""
+    if not np.isfinite(vectors).all():
+        raise UserError(
+            f"{name} gives vectors with NaN or infinite numbers: its weights are damaged, or "
+            "overflow in this precision (try --dtype fp32)"
+        )
+    if not vectors.any(axis=(1, 2)).all():
+        raise UserError(f"{name} gives nothing but zeros: its weights are damaged")
 
 
 def _hidden_states(
@@ -161,6 +174,7 @@ def _texts(model: Any, tokenizer: Any, mentions: Sequence[Mention], name: str) -
             sentences, encoded["input_ids"], encoded["offset_mapping"], strict=True
         )
     }
+    check_rows(name, embedding_rows(model), [tuple(ids) for ids, _ in known.values()])
     texts: dict[str, _Text] = {}
     for place, mention in enumerate(mentions):
         ids, offsets = known[mention.sentence]

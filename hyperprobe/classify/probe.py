@@ -40,7 +40,8 @@ from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.classification import summarise, summarise_layers
 from hyperprobe.models.load import config_of, identify, is_vectors
-from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, distinct_models
+from hyperprobe.models.options import check_device
 from hyperprobe.parallel import run_parallel
 from hyperprobe.progress import progress
 from hyperprobe.runs import Run
@@ -121,6 +122,8 @@ def classify(
     """
     if n_seeds < 1:
         raise UserError(f"--seeds {n_seeds}: a probe needs at least one")
+    check_device(device)
+    models = distinct_models(models)
     layers = parse_layers(layer)
     settings = SETTINGS if setting == "both" else (setting,)
     table = _folds(folds, settings, seed)
@@ -230,9 +233,8 @@ def _folds(path: Path | None, settings: Sequence[str], seed: int) -> pd.DataFram
 
 def _names(models: Sequence[str]) -> list[str]:
     """All that is probed, in the order of the paper's Table 4: vectors, spelling, encoders."""
-    asked = list(dict.fromkeys(models))
-    static = [name for name in asked if is_vectors(name)]
-    encoders = [name for name in asked if not is_vectors(name)]
+    static = [name for name in models if is_vectors(name)]
+    encoders = [name for name in models if not is_vectors(name)]
     shuffled = [f"{RANDOM}{name}" for name in encoders if not name.startswith(RANDOM)]
     return list(dict.fromkeys([*EMBEDDED_VECTORS, *static, CHARACTERS, *shuffled, *encoders]))
 

@@ -14,7 +14,15 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from hyperprobe.classify.encoder import LAST, Layers, Vectors, encode, find_word, n_layers
+from hyperprobe.classify.encoder import (
+    LAST,
+    Layers,
+    Vectors,
+    check_vectors,
+    encode,
+    find_word,
+    n_layers,
+)
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import is_vectors, load_encoder, load_model
 from hyperprobe.runs import write_atomically
@@ -73,6 +81,7 @@ def represent(
         about = model.describe()
     if len(unknown) == len(words):
         raise UserError(f"{name} has a vector for none of the words: is it for another language?")
+    check_vectors(vectors[None], name)
     about["without_vector"] = unknown
     table = scaled(vectors[None])
     return Representation(name, table, first, second, ("",), tuple(unknown), about)
@@ -141,7 +150,7 @@ def _contextual(
         names += [str(i) for i in range(depth + 1)]
     identity = json.dumps([name, source, dtype, model.device.type, wanted, mentions])
     path = cache / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.safetensors"
-    vectors = _stored(path)
+    vectors = _stored(path, (len(wanted), len(mentions), model.config.hidden_size))
     if vectors is None:
         vectors = encode(model, tokenizer, mentions, wanted, name)
         _store(path, vectors)
@@ -158,15 +167,17 @@ def _contextual(
     return Representation(name, scaled(vectors), first, second, tuple(names), (), about)
 
 
-def _stored(path: Path) -> Vectors | None:
+def _stored(path: Path, shape: tuple[int, int, int]) -> Vectors | None:
+    """The vectors that are kept there, if they are there and whole."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     try:
         vectors: Vectors = load_file(path)["vectors"]
-    except (OSError, SafetensorError, KeyError):
+        check_vectors(vectors, str(path))
+    except (OSError, SafetensorError, KeyError, ValueError, UserError):
         return None  # not there yet, or damaged after it was written: encode
-    return vectors
+    return vectors if vectors.shape == shape else None
 
 
 def _store(path: Path, vectors: Vectors) -> None:

@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+from hyperprobe.models.hub import check_models
+from hyperprobe.models.options import check_device
+
 app = typer.Typer(
     name="hyperprobe",
     help="Does a language model systematically know that a robin is a bird?",
@@ -37,7 +40,11 @@ class CausalScoring(StrEnum):
 Results = Annotated[Path, typer.Option("--results", help="Where run folders go.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON, and nothing else.")]
 Device = Annotated[
-    str, typer.Option(help="auto, cpu, cuda, cuda:1, mps; spread: over all GPUs, then the CPU.")
+    str,
+    typer.Option(
+        callback=check_device,
+        help="auto, cpu, cuda, cuda:1, mps; spread: over all GPUs, then the CPU.",
+    ),
 ]
 Precision = Annotated[Dtype, typer.Option(help="Precision of the weights.")]
 PseudoLogLikelihood = Annotated[
@@ -53,7 +60,9 @@ Remote = Annotated[
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option(help="A Hugging Face name or folder, a vectors file; repeatable."),
+    typer.Option(
+        callback=check_models, help="A Hugging Face name or folder, a vectors file; repeatable."
+    ),
 ]
 Diagnostics = Annotated[
     list[str] | None,

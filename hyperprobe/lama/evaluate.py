@@ -50,7 +50,8 @@ from hyperprobe.metrics.facts import (
 )
 from hyperprobe.models.load import LastLoaded, identify, is_vectors, load_model
 from hyperprobe.models.masked import Pll
-from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, distinct_models
+from hyperprobe.models.options import check_device
 from hyperprobe.runs import Run, file_digest
 
 # What decides a candidate's score when it is several word pieces.
@@ -107,6 +108,8 @@ def lama(
     with random weights. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    check_device(device)
+    models = distinct_models(models)
     check_seed(seed)
     if unknown := [control for control in controls if control not in CONTROLS]:
         raise UserError(f"unknown control {unknown[0]}: choose from {', '.join(CONTROLS)}")
@@ -117,7 +120,8 @@ def lama(
     if not language_models:
         raise UserError("name at least one language model: vectors rank its vocabulary")
     if RANDOM_CONTROL in controls:
-        names += [f"{RANDOM}{name}" for name in language_models]
+        names += [f"{RANDOM}{n}" for n in language_models if not n.startswith(RANDOM)]
+        names = list(dict.fromkeys(names))
     pll: Pll = "all-masked" if multi_token else "within-word"
     held = LastLoaded(partial(_load, (device, dtype, trust_remote_code, pll)))
     vocabulary = _vocabulary(words, vocab, language_models, held.get, lowercase)

@@ -20,6 +20,7 @@ from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import Ranking, Scores, gold_arrays
 from hyperprobe.models.batching import run_in_batches
+from hyperprobe.models.folders import check_rows, embedding_rows
 from hyperprobe.ranks import Stand, stand_of
 
 # Scores held at once, in numbers: 8 MB of float32, or what one batch gives.
@@ -51,6 +52,7 @@ class LanguageModel(ABC):
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.device = model.device
+        self._n_rows = embedding_rows(model)
         on_cpu = model.device.type == "cpu"
         self.token_budget = CPU_TOKENS if on_cpu else GPU_TOKENS
         self.max_rows = CPU_ROWS if on_cpu else GPU_ROWS
@@ -78,12 +80,17 @@ class LanguageModel(ABC):
 
     def _ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """The token ids of each text, without special tokens."""
-        encoded = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"]
-        return [tuple(ids) for ids in encoded]
+        return self._known(self.tokenizer(list(texts), add_special_tokens=False)["input_ids"])
 
     def _whole_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """The token ids of each text, with the tokenizer's own special tokens."""
-        return [tuple(ids) for ids in self.tokenizer(list(texts))["input_ids"]]
+        return self._known(self.tokenizer(list(texts))["input_ids"])
+
+    def _known(self, encoded: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        """The ids as they are, each of which the embedding table has."""
+        texts = [tuple(ids) for ids in encoded]
+        check_rows(self.name, self._n_rows, texts)
+        return texts
 
     def split(self, words: Sequence[str], at: Boundary = "space") -> list[tuple[int, ...]]:
         """The token ids of each word in a slot that follows nothing, a space, or a bracket.

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from hyperprobe.models import pretrained
 from hyperprobe.models.autoregressive import Scoring
+from hyperprobe.models.hub import only_local
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.masked import Pll
-from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.models.names import RANDOM
+from hyperprobe.models.names import is_vectors as is_vectors
+from hyperprobe.models.names import model_path as model_path
 from hyperprobe.models.pretrained import Loading, family_of, load_language_model, read_config
 from hyperprobe.models.static import StaticModel, load_vectors
 from hyperprobe.runs import file_digest
 
-VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors")
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
 
 
@@ -40,7 +41,8 @@ def load_model(
     if is_vectors(name):
         return StaticModel(name, load_vectors(path), identify(name))
     how = Loading(device, dtype, trust_remote_code, pll, causal_scoring)
-    return load_language_model(name, _folder(name), how, name.startswith(RANDOM), identify(name))
+    folder, local = _folder(name)
+    return load_language_model(name, folder, how, name.startswith(RANDOM), identify(name), local)
 
 
 class LastLoaded:
@@ -73,14 +75,15 @@ def load_encoder(
     Of a sequence-to-sequence model it is the encoder. `name` as in `load_model`.
     """
     how = Loading(device, dtype, trust_remote_code)
+    folder, local = _folder(name)
     return pretrained.load_encoder(
-        name, _folder(name), how, name.startswith(RANDOM), identify(name)
+        name, folder, how, name.startswith(RANDOM), identify(name), local
     )
 
 
 def config_of(name: str, trust_remote_code: bool = False) -> Any:
     """The Hugging Face configuration of a model, without its weights."""
-    return read_config(name, _folder(name), trust_remote_code)
+    return read_config(name, *_folder(name), trust_remote_code)
 
 
 def family(name: str, trust_remote_code: bool = False) -> str:
@@ -90,24 +93,14 @@ def family(name: str, trust_remote_code: bool = False) -> str:
     return family_of(name, config_of(name, trust_remote_code))
 
 
-def _folder(name: str) -> str:
-    """What Hugging Face loads for this name: a folder here, or a name on the hub."""
+def _folder(name: str) -> tuple[str, bool]:
+    """What Hugging Face loads for this name, a folder here or a name on the hub, and whether
+    the hub is left alone. Raises `UserError` for a name of neither."""
     path = model_path(name)
-    return str(path) if path.is_dir() else name.removeprefix(RANDOM)
-
-
-def is_vectors(name: str) -> bool:
-    """Whether a model of this name is a file of static vectors."""
-    path = model_path(name)
-    return path.is_file() or path.suffix in VECTOR_SUFFIXES
-
-
-def model_path(name: str) -> Path:
-    """Where a model of this name would lie: the files that ship, or a path of the user's."""
+    if path.is_dir():
+        return str(path), True
     name = name.removeprefix(RANDOM)
-    if name in EMBEDDED_VECTORS:
-        return EMBEDDED_FOLDER / f"{name}.bin.gz"
-    return EMBEDDED_FOLDER / "masked-lm" if name == EMBEDDED else Path(name)
+    return name, only_local(name)
 
 
 def identify(name: str) -> dict[str, Any]:

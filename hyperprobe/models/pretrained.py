@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,16 @@ import torch
 from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import SCORINGS, Scoring
 from hyperprobe.models.causal import CausalModel
+from hyperprobe.models.folders import check_config, check_ids, check_shards, check_tokenizer
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.masked import PLLS, MaskedModel, Pll
+from hyperprobe.models.names import model_path
+from hyperprobe.models.options import SPREAD, check_device
 from hyperprobe.models.seq2seq import SENTINELS, Seq2SeqModel, has_sentinels
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 RANDOM_SEED = 0
-SPREAD = "spread"
+MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
 # The class that reads each family's weights.
 CLASSES = {
     "masked": "AutoModelForMaskedLM",
@@ -39,6 +41,7 @@ class Loading:
     causal_scoring: Scoring = "full"
 
     def __post_init__(self) -> None:
+        check_device(self.device)
         for what, value, choices in (
             ("dtype", self.dtype, tuple(DTYPES)),
             ("pll", self.pll, PLLS),
@@ -49,18 +52,20 @@ class Loading:
 
 
 def load_language_model(
-    name: str, folder: str, how: Loading, random: bool, about: dict[str, Any]
+    name: str, folder: str, how: Loading, random: bool, about: dict[str, Any], local: bool
 ) -> LanguageModel:
     """The model in `folder` (or of that hub name), called `name`; with random weights of a
-    fixed seed if asked. `about` goes into its description. Raises `UserError`."""
+    fixed seed if asked. `about` goes into its description; `local` leaves the hub alone.
+    Raises `UserError`."""
 
-    config = read_config(name, folder, how.trust_remote_code)
+    config = read_config(name, folder, local, how.trust_remote_code)
     family = family_of(name, config)
-    tokenizer = _read_tokenizer(name, folder, how)
+    tokenizer = _read_tokenizer(name, folder, how, local)
     _check_slot(name, family, tokenizer)
-    model, missing = _read_weights(name, folder, how, random, config, CLASSES[family])
+    model, missing = _read_weights(name, folder, how, random, config, CLASSES[family], local)
     if missing:
         raise UserError(_explain_missing(name, config, missing))
+    check_ids(name, model, tokenizer)
     source = {**about, "revision": getattr(config, "_commit_hash", None)}
     if family == "masked":
         return MaskedModel(name, model, tokenizer, source, how.pll)
@@ -70,44 +75,58 @@ def load_language_model(
 
 
 def load_encoder(
-    name: str, folder: str, how: Loading, random: bool, about: dict[str, Any]
+    name: str, folder: str, how: Loading, random: bool, about: dict[str, Any], local: bool
 ) -> tuple[Any, Any, dict[str, Any]]:
     """A model of any family without its head, its tokenizer, and its source.
 
-    Of a sequence-to-sequence model it is the encoder. Raises `UserError`.
+    Of a sequence-to-sequence model it is the encoder. Arguments as in `load_language_model`.
     """
-    config = read_config(name, folder, how.trust_remote_code)
-    tokenizer = _read_tokenizer(name, folder, how)
-    model, missing = _read_weights(name, folder, how, random, config, "AutoModel")
+    config = read_config(name, folder, local, how.trust_remote_code)
+    tokenizer = _read_tokenizer(name, folder, how, local)
+    model, missing = _read_weights(name, folder, how, random, config, "AutoModel", local)
     # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
     if missing := [key for key in missing if "pooler" not in key]:
         raise UserError(_incomplete(name, missing, "it is no transformer"))
+    check_ids(name, model, tokenizer)
     if config.is_encoder_decoder:
         model = model.get_encoder()
     return model.eval(), tokenizer, {**about, "revision": getattr(config, "_commit_hash", None)}
 
 
-def _read_tokenizer(name: str, folder: str, how: Loading) -> Any:
+def _read_tokenizer(name: str, folder: str, how: Loading, local: bool) -> Any:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return transformers.AutoTokenizer.from_pretrained(
-                folder, trust_remote_code=how.trust_remote_code
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=how.trust_remote_code, local_files_only=local
             )
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    # (panics in the tokenizers' Rust are no `Exception`)
+    except BaseException as error:
         raise UserError(_explain(name, error)) from error
+    check_tokenizer(name, tokenizer)
+    return tokenizer
 
 
 def _read_weights(
-    name: str, folder: str, how: Loading, random: bool, config: Any, auto_class: str
+    name: str,
+    folder: str,
+    how: Loading,
+    random: bool,
+    config: Any,
+    auto_class: str,
+    local: bool,
 ) -> tuple[Any, list[str]]:
     """The model on its device, and the keys that it lacks weights for."""
     import transformers
 
-    _check_shards(name, Path(folder))
+    check_shards(name, Path(folder))
+    if random:
+        _check_size(name, config)
     transformers.utils.logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
@@ -125,6 +144,7 @@ def _read_weights(
                     dtype=DTYPES[how.dtype],
                     use_safetensors=True,
                     output_loading_info=True,
+                    local_files_only=local,
                     **_placement(folder, how),
                     **trust,
                 )
@@ -138,13 +158,17 @@ def _read_weights(
     return model, missing
 
 
-def read_config(name: str, folder: str, trust_remote_code: bool) -> Any:
-    """The model's config. Raises `UserError`."""
+def read_config(name: str, folder: str, local: bool, trust_remote_code: bool) -> Any:
+    """The model's config; `local` leaves the hub alone. Raises `UserError`."""
+    if Path(folder).is_dir():
+        check_config(name, Path(folder))
     import transformers
 
     transformers.utils.logging.set_verbosity_error()
     try:
-        return transformers.AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
+        return transformers.AutoConfig.from_pretrained(
+            folder, trust_remote_code=trust_remote_code, local_files_only=local
+        )
     except Exception as error:
         raise UserError(_explain(name, error)) from error
 
@@ -197,20 +221,14 @@ def _check_slot(name: str, family: str, tokenizer: Any) -> None:
             )
 
 
-def _check_shards(name: str, folder: Path) -> None:
-    """Weights in several files need every one of them."""
-    index = folder / "model.safetensors.index.json"
-    if not index.is_file():
-        return
-    try:
-        files = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (ValueError, KeyError, AttributeError) as error:
-        raise UserError(f"{index} is damaged ({error}): fetch the model again") from error
-    missing = [file for file in files if not (folder / file).is_file()]
-    if missing:
+def _check_size(name: str, config: Any) -> None:
+    """Weights that are drawn and not read have no file that could be too small for them."""
+    n_rows = getattr(config.get_text_config(), "vocab_size", None) or 1
+    width = getattr(config.get_text_config(), "hidden_size", None) or 1
+    if n_rows * width > MOST_NUMBERS:
         raise UserError(
-            f"{name} lacks {missing[0]}, {len(missing)} of its {len(files)} weight files: "
-            "fetch the model again"
+            f"{name} would have an embedding table of {n_rows} times {width} numbers: "
+            "correct its config.json"
         )
 
 
@@ -290,12 +308,10 @@ def _incomplete(name: str, missing: list[str], otherwise: str) -> str:
     return f"{name} has no weights for {missing[0]}{more}: {otherwise}, or its files are incomplete"
 
 
-def _explain(name: str, error: Exception) -> str:
+def _explain(name: str, error: BaseException) -> str:
     """One line for what went wrong inside transformers."""
     text = " ".join(str(error).split())
-    if Path(name).is_dir():
-        if not (Path(name) / "config.json").is_file():
-            return f"{name} holds no config.json: name the folder that save_pretrained wrote"
+    if model_path(name).is_dir():
         return (
             f"cannot load the model in {name} ({text[:150]}): its files are incomplete or foreign"
         )

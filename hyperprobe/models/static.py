@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import pickle
-import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.errors import UserError
+from hyperprobe.errors import UserError, one_line, quoted
 from hyperprobe.models.base import Ranking, Scores, rank_scores
-
-TEXT_SUFFIXES = (".txt", ".vec")
+from hyperprobe.models.fasttext_files import check_fasttext, starts_fasttext
+from hyperprobe.models.gensim_files import PICKLES, read_native
+from hyperprobe.models.vector_files import read_rows
 
 
 class StaticModel:
@@ -88,102 +87,61 @@ def load_vectors(path: Path) -> Any:
     """gensim `KeyedVectors` from any of the formats in use.
 
     word2vec text and binary, GloVe text with and without a header, fastText
-    `.vec` and `.bin`, gensim's own; `.gz` of each but the last two. Raises
-    `UserError` on a file that is none of these or is cut short.
+    `.vec` and `.bin`, gensim's own (read as data: nothing in them is run);
+    `.gz` of each but the last two. Raises `UserError` on a file that is none of
+    these, is cut short, or has a row that is no vector.
     """
-    from gensim.models import KeyedVectors
-    from gensim.models.fasttext import load_facebook_vectors
-
     if not path.is_file():
         raise UserError(f"no vectors file {path}: check the name")
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            head = file.read(4096)
-        if head[:4] == struct.pack("<i", 793712314):  # fastText's magic number
-            return load_facebook_vectors(str(path))
-        if head[:1] == b"\x80" or path.with_name(path.name + ".vectors.npy").exists():
-            return _gensim_native(path)
-        first = head.split(b"\n", 1)[0].split()
-        has_header = len(first) == 2 and all(part.isdigit() for part in first)
-        if has_header:
-            n_words = int(first[0])
-            binary = not _is_text(head)
-            vectors = KeyedVectors.load_word2vec_format(
-                str(path), binary=binary, unicode_errors="replace"
-            )
-            if len(vectors) < n_words - 1:
-                # (real files repeat a word now and then, and gensim keeps the first)
-                duplicates = n_words - len(vectors)
-                if duplicates > n_words // 1000 + 1:
-                    raise EOFError(f"{len(vectors)} of {n_words} words")
-            return vectors
-        return KeyedVectors.load_word2vec_format(
-            str(path), no_header=True, unicode_errors="replace"
-        )
-    except (EOFError, ValueError, OSError, IndexError, KeyError, TypeError, struct.error) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            head = file.read(64)
+        whole = starts_fasttext(head) or head.startswith(PICKLES)
+        if whole and path.suffix == ".gz":
+            raise ValueError("it is fastText's or gensim's own format, packed: unpack it")
+        if starts_fasttext(head):
+            return _load_fasttext(path)
+        words, matrix = (read_native if whole else read_rows)(path)
+        return keyed_vectors(words, matrix)
+    except UserError:
+        raise
+    # (gensim's and numpy's readers raise all kinds on damaged files)
+    except Exception as error:
+        reason = one_line(str(error))[:200] or type(error).__name__
         raise UserError(
-            f"cannot read vectors from {path} ({reason}): the file is cut short or is not "
-            "in word2vec, GloVe, fastText or gensim format"
+            f"cannot read vectors from {path} ({reason}): correct it, or name a file in "
+            "word2vec, GloVe, fastText or gensim format"
         ) from error
 
 
-class _SafeUnpickler(pickle.Unpickler):
-    """Refuses everything but gensim's own classes, arrays and plain containers.
+def keyed_vectors(words: list[str], matrix: NDArray[np.float32]) -> Any:
+    """gensim `KeyedVectors` of these words and their vectors [n_words, width].
 
-    gensim's native format is a pickle, which may otherwise run any code.
+    Raises `ValueError` on what no vectors are.
     """
+    from gensim.models import KeyedVectors
 
-    ALLOWED = frozenset(
-        {
-            ("builtins", name)
-            for name in ("set", "frozenset", "int", "float", "complex", "slice", "range", "hash")
-        }
-        | {("collections", "OrderedDict"), ("collections", "defaultdict")}
-        | {
-            (module, name)
-            for module in ("numpy.core.multiarray", "numpy._core.multiarray", "numpy")
-            for name in ("_reconstruct", "scalar", "ndarray", "dtype")
-        }
-        | {
-            ("numpy.random._pickle", name)
-            for name in ("__randomstate_ctor", "__bit_generator_ctor")
-        }
-        | {("numpy.random._mt19937", "MT19937")}
-        | {("numpy._core.numeric", "_frombuffer"), ("numpy.core.numeric", "_frombuffer")}
-        | {("copyreg", "_reconstructor"), ("builtins", "object")}
-        | {("gensim.utils", "call_on_class_only")}
-    )
-
-    def find_class(self, module: str, name: str) -> Any:
-        if module.startswith("gensim.models.") or (module, name) in self.ALLOWED:
-            return super().find_class(module, name)
-        raise ValueError(f"it asks for {module}.{name}, which no vectors need")
+    made = KeyedVectors(matrix.shape[1])
+    made.key_to_index = {word: i for i, word in enumerate(words)}
+    if not words or not matrix.shape[1]:
+        raise ValueError("it holds no vectors")
+    if len(made.key_to_index) < len(words):
+        raise ValueError(f"{len(words) - len(made.key_to_index)} of its words stand twice")
+    if not np.isfinite(matrix).all():
+        place = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
+        raise ValueError(f"a number of {quoted(words[place])} is not finite")
+    made.index_to_key = words
+    made.vectors = matrix
+    made.next_index = len(words)
+    return made
 
 
-def _gensim_native(path: Path) -> Any:
-    """gensim's own format, looked through before gensim unpickles it."""
-    from gensim.models import KeyedVectors, Word2Vec
+def _load_fasttext(path: Path) -> Any:
+    """Vectors that spell unseen words from character n-grams."""
+    from gensim.models.fasttext import load_facebook_vectors
 
-    with path.open("rb") as file:
-        try:
-            _SafeUnpickler(file).load()
-        except (pickle.UnpicklingError, AttributeError, ImportError, TypeError) as error:
-            raise ValueError(str(error) or type(error).__name__) from error
-    loaded: Any = KeyedVectors.load(str(path))
-    if isinstance(loaded, Word2Vec):
-        loaded = loaded.wv
-    if not isinstance(loaded, KeyedVectors):
-        raise ValueError(f"it holds a {type(loaded).__name__}, not word vectors")
-    return loaded
-
-
-def _is_text(head: bytes) -> bool:
-    """Whether a word2vec file with a header is its text format: numbers after the first word."""
-    line = head.split(b"\n", 2)[1] if head.count(b"\n") else b""
-    parts = line.split(b" ")[1:4]
-    try:
-        [float(part) for part in parts]
-    except ValueError:
-        return False
-    return bool(parts)
+    check_fasttext(path)
+    vectors = load_facebook_vectors(str(path))
+    if not np.isfinite(vectors.vectors_ngrams).all() or not np.isfinite(vectors.vectors).all():
+        raise ValueError("a number in it is not finite")
+    return vectors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -45,7 +46,8 @@ def check_asked(
 ) -> dict[str, dict[str, Prompts]]:
     """The given prompts by method and relation. Raises `UserError` for what cannot be done."""
     check_seed(seed)
-    _check_models(models)
+    if not models:
+        raise UserError("no model: name at least one language model")
     for kind, words, known in (("method", methods, METHODS), ("control", controls, CONTROLS)):
         for word in words:
             if word not in known:
@@ -61,18 +63,6 @@ def check_asked(
             raise UserError("mining wants a corpus: name text files or folders with --corpus")
         corpus_files(options.corpus)
     return {method: load_prompts(path) for method, path in options.given.items()}
-
-
-def _check_models(models: Sequence[str]) -> None:
-    if not models:
-        raise UserError("no model: name at least one language model")
-    folders: dict[str, str] = {}
-    for name in models:
-        if folders.setdefault(slug(name), name) != name:
-            raise UserError(
-                f"{folders[slug(name)]} and {name} would share the folder {slug(name)}: "
-                "run them one after the other"
-            )
 
 
 def _check_numbers(options: Options) -> None:
@@ -93,5 +83,6 @@ def _check_numbers(options: Options) -> None:
 
 
 def slug(name: str) -> str:
-    """The folder of a model's prompts."""
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.")
+    """The folder of a model's prompts; two models never share one."""
+    words = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:80]
+    return words if words == name else f"{words}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -21,7 +21,8 @@ from hyperprobe.lama.sources import DATA, WORDNET, load_sources
 from hyperprobe.lama.vocabulary import make_vocabulary, read_words
 from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
 from hyperprobe.models.load import LastLoaded, identify
-from hyperprobe.models.names import EMBEDDED
+from hyperprobe.models.names import EMBEDDED, distinct_models
+from hyperprobe.models.options import check_device
 from hyperprobe.prompts.asked import (
     AUTOPROMPT,
     CONTROLS,
@@ -86,8 +87,9 @@ def prompts(
     beside. Each (model, control, method, relation) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    check_device(device)
+    models = distinct_models(models)
     options = options or Options()
-    models = list(dict.fromkeys(models))
     asked = tuple(dict.fromkeys([MANUAL, *methods]))
     given = check_asked(models, asked, controls, options, seed)
     check_data(data)

@@ -1,0 +1,166 @@
+"""What models may be called, and options that are refused before anything is loaded."""
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hyperprobe.diagnostic import LM_DIAGNOSTIC
+from hyperprobe.errors import UserError
+from hyperprobe.models import hub
+from hyperprobe.models.load import load_model
+from hyperprobe.models.names import distinct_models, is_vectors
+from hyperprobe.models.options import check_device
+from hyperprobe.prompts.search import _slug
+from hyperprobe.zero_shot import zero_shot
+
+
+def test_each_model_is_asked_once_and_in_order():
+    assert distinct_models(["b", "./b", "a", "b"]) == ["b", "./b", "a"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "majority",
+        "freq",
+        "characters",
+        "control:embedded",
+        "shuffled:x",
+        "",
+        " ",
+        "a\0b",
+        "a" * 5000,
+    ],
+)
+def test_names_of_baselines_and_of_nothing(name: str):
+    with pytest.raises(UserError) as caught:
+        distinct_models(["embedded", name])
+    assert len(str(caught.value)) < 200
+
+
+def test_a_folder_called_as_the_random_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert distinct_models(["random:x"]) == ["random:x"]
+    Path("random:x").mkdir()
+    with pytest.raises(UserError, match=r"write ./random:x"):
+        distinct_models(["random:x"])
+    with pytest.raises(UserError, match="no random weights"):
+        distinct_models(["random:glove"])
+
+
+def test_a_folder_of_vectors_suffix_is_no_vectors_file(tmp_path: Path):
+    (tmp_path / "my.model").mkdir()
+    assert not is_vectors(str(tmp_path / "my.model"))
+    assert is_vectors(str(tmp_path / "none.model"))
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu", "cuda", "cuda:0", "cuda:12", "mps", "spread"])
+def test_devices(device: str):
+    assert check_device(device) == device
+
+
+@pytest.mark.parametrize(
+    "device", ["nonsense", "", "meta", "CPU", "cuda:", "cuda:-1", "cuda:01", "cpu\n", "cuda:9999"]
+)
+def test_what_is_no_device(device: str, tiny_models: dict[str, Path]):
+    with pytest.raises(UserError, match="unknown device .*choose from auto"):
+        check_device(device)
+    with pytest.raises(UserError, match="unknown device"):
+        load_model(str(tiny_models["bert"]), device)
+
+
+def test_a_device_that_is_not_here(tiny_models: dict[str, Path]):
+    with pytest.raises(UserError, match="cannot use device cuda:99"):
+        load_model(str(tiny_models["bert"]), "cuda:99")
+
+
+def test_a_devices_name_is_refused_without_torch():
+    code = (
+        "import sys, hyperprobe.cli as c; sys.argv = ['hyperprobe', 'zero-shot', '--device', 'x']\n"
+        "try: c.main()\n"
+        "finally: assert 'torch' not in sys.modules and 'transformers' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "unknown device 'x'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["./m", "../m", "/m/a", "~/m", "a\\b", "a/b/c", "", "a b", "https://x/y", "m\u00fc/x", "-m"],
+)
+def test_paths_are_not_looked_for_on_the_hub(name: str):
+    assert not hub.is_hub_name(name)
+
+
+def test_names_that_the_hub_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert hub.is_hub_name("bert-base-uncased") and hub.is_hub_name("mine/my-brt")
+    Path("mine").mkdir()
+    assert not hub.is_hub_name("mine/my-brt")  # a folder of that parent is here
+
+
+def test_a_mistyped_folder_is_found_beside_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("mine/my-bert").mkdir(parents=True)
+    started = time.monotonic()
+    with pytest.raises(UserError, match=r"no model 'mine/my-brt': .*did you mean mine/my-bert\?"):
+        hub.check_models(["mine/my-brt"])
+    with pytest.raises(UserError, match=r"did you mean \./mine/my-bert\?"):
+        load_model("./mine/my-brt")
+    assert time.monotonic() - started < 5
+
+
+def test_a_vectors_file_that_is_not_there(tmp_path: Path):
+    (tmp_path / "glove.txt").touch()
+    with pytest.raises(UserError, match="no vectors file .*did you mean .*glove.txt"):
+        hub.check_models([str(tmp_path / "glvoe.txt")])
+
+
+def test_without_the_hub_there_is_one_attempt_and_one_line(monkeypatch: pytest.MonkeyPatch):
+    import huggingface_hub
+
+    calls = []
+
+    def unreachable(url: str, **kwargs: object) -> None:
+        calls.append((url, kwargs))
+        raise OSError("no route")
+
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", unreachable)
+    hub.only_local.cache_clear()
+    with pytest.raises(UserError, match="no model some/model: .*check the name and the network"):
+        hub.only_local("some/model")
+    assert len(calls) == 1 and "some/model" in calls[0][0]
+    assert calls[0][1]["timeout"] == hub.SECONDS
+
+
+def test_slugs_are_distinct():
+    names = ["./m/a", "m/a", "./m-a", "m-a", "m a", "m_a", ".m-a", "M-a", "x" * 300, "x" * 301]
+    assert len({_slug(name) for name in names}) == len(names)
+    assert _slug("bert-base-uncased") == "bert-base-uncased"
+    assert all(len(_slug(name)) < 100 for name in names)
+
+
+def test_a_folder_called_as_a_baseline_is_asked_beside_it(
+    tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("majority", "control:embedded"):
+        shutil.copytree(tiny_models["bert"], name)
+    with pytest.raises(UserError, match=r"write \./majority"):
+        zero_shot(["majority"], results=tmp_path / "results")
+    result = zero_shot(
+        ["./majority", "./control:embedded", "./majority"],
+        [LM_DIAGNOSTIC],
+        controls=("shuffled",),
+        results=tmp_path / "results",
+    )
+    asked = result.predictions[result.predictions["probe"] == "singular"]["model"].value_counts()
+    assert {"majority", "./majority", "./control:embedded"} <= set(asked.index)
+    assert asked.nunique() == 1  # each word once in each
