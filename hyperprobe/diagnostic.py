@@ -206,6 +206,7 @@ def build(
     `size` is a number or `all`. The same settings give the same bytes. Raises
     `UserError` on an unknown name, a size that cannot be had or a bad WordNet.
     """
+    given = dict(locals())
     if size != "all" and not size.isdecimal():
         raise UserError(f"--size {size}: give a number of items, or all")
     settings = {
@@ -221,7 +222,7 @@ def build(
         frame = build_diagnostic(name, None if size == "all" else int(size), monosemous, reader)
         tables |= {f"{name}.tsv": frame, f"{name}.jsonl": frame}
         counts.append(count_table(frame).assign(diagnostic=name))
-    run = Run(results, "build-diagnostic", settings)
+    run = Run(results, "build-diagnostic", settings, given)
     run.finish(tables)
     return BuiltSets(run.folder, pd.concat(counts, ignore_index=True), settings)
 

@@ -78,6 +78,7 @@ def zero_shot(
     interrupted call that is repeated goes on where it stopped. Raises `UserError`
     on bad input.
     """
+    given = dict(locals())
     frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
     names = with_baselines(models, controls)
     how = Asking(
@@ -88,7 +89,7 @@ def zero_shot(
         "diagnostics": {name: frame_digest(frame) for name, frame in frames.items()},
         **how.identity(),
     }
-    run = Run(results, "zero-shot", settings)
+    run = Run(results, "zero-shot", settings, given)
     models_of = Models(names)
     predictions = [
         answers(run, models_of, name, how, diagnostic, frame, f"{name} on {diagnostic}")

@@ -27,7 +27,7 @@ from hyperprobe.report.comparison import comparison_findings
 from hyperprobe.report.report import Report, report
 from hyperprobe.report.style import SERIES, png_of, svg_of
 from hyperprobe.report.table import Table, latex, markdown
-from hyperprobe.runs import read_run
+from hyperprobe.finished import read_run
 from hyperprobe.zero_shot import zero_shot
 
 PACKAGE = Path(figures.__file__).parent

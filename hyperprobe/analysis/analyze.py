@@ -36,10 +36,11 @@ from hyperprobe.analysis.wording import (
 from hyperprobe.contexts.corpus import Skipped, corpus_files
 from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.errors import UserError
+from hyperprobe.finished import FinishedRun, read_run
 from hyperprobe.models.load import identify, is_vectors, load_model
 from hyperprobe.models.names import EMBEDDED
 from hyperprobe.progress import progress
-from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
+from hyperprobe.runs import Run, corpus_digests, file_digest
 
 PREDICTIONS = "predictions.parquet"
 # Tables that are long lists rather than results, and are left out of `metrics.csv`.
@@ -71,25 +72,27 @@ def analyze(
     `ask_models`, what needs the models again is left out. Raises `UserError` when
     there is no such run, or its models or sets are not what they were.
     """
+    given = dict(locals())
     source = read_run(run)
     if source.command != "zero-shot":
         raise UserError(f"{run} is a run of {source.command}: name one of hyperprobe zero-shot")
     predictions = source.table(PREDICTIONS)
     files = corpus_files(corpus)
+    digests = corpus_digests(files)
     settings = {
         "predictions": file_digest(run / PREDICTIONS),
         "pairs": file_digest(pairs) if pairs and pairs.is_file() else None,
-        "corpus": {str(path): path.stat().st_size for path in files},
+        "corpus": digests,
         "field": text_field,
         "ask_models": ask_models,
     }
-    made = Run(results, "analyze", settings)
+    made = Run(results, "analyze", settings, given)
     skipped = Skipped()
     counts = [embedded_counts()] if EMBEDDED in set(predictions["model"]) else []
     if pairs:
         counts.append(read_pair_counts(pairs, predictions))
     if files:
-        counts.append(_count(made, files, predictions, text_field, skipped))
+        counts.append(_count(made, digests, predictions, text_field, skipped))
     tables = _from_predictions(predictions, counts, seed)
     again = _ask(made, source, device) if ask_models else pd.DataFrame()
     if len(again):
@@ -183,13 +186,13 @@ def _ask(made: Run, source: FinishedRun, device: str) -> pd.DataFrame:
 
 
 def _count(
-    made: Run, files: Sequence[Path], predictions: pd.DataFrame, field: str, skipped: Skipped
+    made: Run, files: dict[str, str], predictions: pd.DataFrame, field: str, skipped: Skipped
 ) -> CorpusCounts:
     """The counts of a user's corpus; each file's are stored when it is done."""
     tables = []
-    total = sum(path.stat().st_size for path in files)
+    total = sum(Path(path).stat().st_size for path in files)
     with progress("counting", total, unit="bytes") as advance:
-        for path in files:
+        for path, digest in files.items():
             place = 0
 
             def at(now: int) -> None:
@@ -199,9 +202,9 @@ def _count(
 
             tables.append(
                 made.cell(
-                    f"counts of {path}",
+                    f"counts of {path} {digest}",
                     lambda path=path, at=at: (  # type: ignore[misc]
-                        count_file(path, predictions, field, skipped, at),
+                        count_file(Path(path), predictions, field, skipped, at),
                         None,
                     ),
                 )

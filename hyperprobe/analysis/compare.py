@@ -18,10 +18,11 @@ import pandas as pd
 from hyperprobe.analysis.outcomes import is_baseline
 from hyperprobe.analysis.papers import PUBLISHED
 from hyperprobe.errors import UserError
+from hyperprobe.finished import FinishedRun, read_run
 from hyperprobe.metrics.hypernymy import METRICS, outcome_table
 from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact
 from hyperprobe.models.names import EMBEDDED_VECTORS
-from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
+from hyperprobe.runs import Run, file_digest
 
 COLUMNS = (
     "command", "setting", "metric", "model", "run", "value", "other", "other_run", "other_value",
@@ -47,6 +48,7 @@ def compare(
     other items, Newcombe's interval and no test. Raises `UserError` when there is
     nothing to compare.
     """
+    given = dict(locals())
     runs = [read_run(folder) for folder in dict.fromkeys(folders)]
     zero_shot = [run for run in runs if run.command == "zero-shot"]
     rows = list(_between_zero_shot(zero_shot, seed))
@@ -65,7 +67,7 @@ def compare(
         "runs": {str(run.folder.name): file_digest(run.folder / "run.json") for run in runs},
         "published": published,
     }
-    made = Run(results, "compare", settings)
+    made = Run(results, "compare", settings, given)
     made.finish({"metrics.csv": table}, seed)
     return Comparison(made.folder, table)
 

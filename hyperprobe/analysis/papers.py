@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import MAJORITY, is_baseline
+from hyperprobe.finished import FinishedRun
 from hyperprobe.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
 from hyperprobe.metrics.facts import MACRO, RAW
 from hyperprobe.metrics.hypernymy import METRICS
 from hyperprobe.metrics.uncertainty import newcombe_interval
 from hyperprobe.published import read_published
-from hyperprobe.runs import FinishedRun
 
 VECTORS = ("word2vec", "glove", "fasttext")
 # Items of the paper's sets (sections 2.1.1 and 2.1.2), and those with a contextual prompt.

@@ -119,6 +119,7 @@ def classify(
     done, so an interrupted call that is repeated goes on where it stopped. Neither
     the number of threads nor of cores changes a number. Raises `UserError` on bad input.
     """
+    given = dict(locals())
     if n_seeds < 1:
         raise UserError(f"--seeds {n_seeds}: a probe needs at least one")
     layers = parse_layers(layer)
@@ -139,6 +140,7 @@ def classify(
             "dtype": dtype,
             "trust_remote_code": trust_remote_code,
         },
+        given,
     )
     seeds = [seed + i for i in range(n_seeds)]
     views = {name: _views(name, models, analyses, trust_remote_code) for name in names}

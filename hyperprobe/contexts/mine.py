@@ -82,6 +82,7 @@ def mine(
     Memory does not grow with the corpus. The same call after a kill goes on
     from its last saved state. Raises `UserError` on a corpus that is not there.
     """
+    given = dict(locals())
     files = corpus_files(corpus)
     target = Target(targets(diagnostics), best, seed)
     settings = {
@@ -91,7 +92,7 @@ def mine(
         "field": text_field,
         "seed": seed,
     }
-    run = Run(results, "contexts-mine", settings)
+    run = Run(results, "contexts-mine", settings, given)
     state = run.folder / "state.json"
     done, found = _restore(state)
     skipped = Skipped()

@@ -102,6 +102,7 @@ def lama(
     with random weights. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    given = dict(locals())
     asked, prompts_of = _relations(sources, data, relations, prompts)
     names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
     language_models = [name for name in names if not is_vectors(name)]
@@ -133,7 +134,7 @@ def lama(
         "trust_remote_code": trust_remote_code,
         "seed": seed,
     }
-    run = Run(results, "lama", settings)
+    run = Run(results, "lama", settings, given)
     answers: dict[str, list[pd.DataFrame]] = {"facts": [], "negated": [], "mentions": []}
     for name in names:
         for relation, facts in kept:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from hyperprobe.contexts.corpus import corpus_files
 from hyperprobe.errors import UserError
 from hyperprobe.lama.predictions import predict_facts, predict_freq
 from hyperprobe.lama.prompts import Prompts, load_prompts, save_prompts
@@ -35,7 +36,7 @@ from hyperprobe.prompts.optiprompt import optiprompt
 from hyperprobe.prompts.splits import Split, fact_files, load_splits
 from hyperprobe.prompts.texts import best_of, mine_templates, need_corpus
 from hyperprobe.prompts.uhn import is_helpful
-from hyperprobe.runs import Run, file_digest
+from hyperprobe.runs import Run, corpus_digests, file_digest
 
 MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE = (
     "manual", "lpaqa", "mine", "autoprompt", "optiprompt", "finetune",
@@ -93,6 +94,7 @@ def prompts(
     beside. Each (model, control, method, relation) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    called = dict(locals())
     options = options or Options()
     asked = tuple(dict.fromkeys([MANUAL, *methods]))
     given = _check(asked, controls, options)
@@ -108,6 +110,7 @@ def prompts(
             "no relation has a fact to learn from and one to test: choose another --vocab, or "
             "--lowercase for uncased models"
         )
+    corpus = corpus_files(options.corpus) if MINE in asked and MINE not in given else []
     run = Run(results, "prompts", {
         "models": {name: identify(name) for name in models},
         "methods": asked, "controls": list(controls),
@@ -116,13 +119,13 @@ def prompts(
         ] for s in splits},
         "templates": {f"{s.relation.source}/{s.relation.name}": s.template for s in splits},
         "candidates": vocabulary.candidates.describe(),
-        "options": {**asdict(options), "corpus": [str(p) for p in options.corpus], "given": {
+        "options": {**asdict(options), "corpus": corpus_digests(corpus), "given": {
             method: {name: p.describe() for name, p in own.items()}
             for method, own in given.items()
         }},
         "lowercase": lowercase, "dtype": dtype,
         "trust_remote_code": trust_remote_code, "seed": seed,
-    })  # fmt: skip
+    }, called)  # fmt: skip
     find = _Finder(kept, vocabulary, options, given, seed)
     parts: list[pd.DataFrame] = []
     for name in models:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from hyperprobe.errors import UserError
+from hyperprobe.finished import FinishedRun, read_run
 from hyperprobe.metrics.hypernymy import METRICS
 from hyperprobe.report.table import RUN
-from hyperprobe.runs import FinishedRun, read_run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ZERO_SHOT = {"metrics": "metrics.csv", "mcnemar": "mcnemar.csv", "breakdown": "breakdown.csv"}

@@ -10,11 +10,11 @@ from importlib.resources import files
 from typing import Any
 
 import hyperprobe
+from hyperprobe.finished import FinishedRun
 from hyperprobe.report.content import Content, Picture, Section
 from hyperprobe.report.findings import Finding
 from hyperprobe.report.style import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES
 from hyperprobe.report.table import RUN, Table
-from hyperprobe.runs import FinishedRun
 
 # What a figure's colours are called in `page.css`, which knows a light and a dark page.
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", ON_SERIES: "on-series"}

@@ -35,6 +35,7 @@ def report(runs: Sequence[Path], results: Path = Path("results")) -> Report:
 
     The HTML file needs no other. Raises `UserError` when a folder holds no finished run.
     """
+    given = dict(locals())
     material = collect(runs)
     content = make_content(material)
     settings = {
@@ -43,7 +44,7 @@ def report(runs: Sequence[Path], results: Path = Path("results")) -> Report:
             for label, run in material.runs.items()
         }
     }
-    made = Run(results, "report", settings)
+    made = Run(results, "report", settings, given)
     pictures = [b for s in content.sections for b in s.blocks if isinstance(b, Picture)]
     written = []
     with progress("drawing", len(pictures)) as advance:
