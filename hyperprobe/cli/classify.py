@@ -50,7 +50,7 @@ def classify_command(
         typer.Option(help="More: accuracy by layer, selectivity, online code; repeatable."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Nets trained on each fold.")] = 5,
-    seed: Annotated[int, typer.Option(help="Of the folds and of the first net.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the folds and of the first net.")] = 0,
     results: Results = Path("results"),
     device: Device = "auto",
     dtype: Precision = Dtype.fp32,

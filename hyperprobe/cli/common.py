@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from hyperprobe.errors import printable
+
 app = typer.Typer(
     name="hyperprobe",
     help="Does a language model systematically know that a robin is a bird?",
@@ -70,4 +72,5 @@ LAMA_DATA = Path("lama-data")
 def say(text: str) -> None:
     """A line for people, on whatever letters their terminal has."""
     encoding = sys.stderr.encoding or "utf-8"
+    text = printable(text)
     print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)

@@ -46,7 +46,7 @@ def contexts_mine_command(
     best: Annotated[int, typer.Option(min=1, help="Sentences to keep of each word and kind.")] = 20,
     text_field: Annotated[str, typer.Option("--field", help="The text field of JSONL.")] = "text",
     processes: Annotated[int, typer.Option(min=1, help="Processes that search.")] = 2,
-    seed: Annotated[int, typer.Option(help="Of the choice among equally good ones.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the choice among equally good ones.")] = 0,
     results: Results = Path("results"),
 ) -> None:
     """Find context sentences in your own corpus, in the format of the shipped ones.

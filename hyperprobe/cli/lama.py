@@ -81,7 +81,7 @@ def lama_command(
     results: Results = Path("results"),
     device: Device = "auto",
     dtype: Precision = Dtype.fp32,
-    seed: Annotated[int, typer.Option(help="Of intervals and samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of intervals and samples.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:

@@ -59,7 +59,7 @@ def zero_shot_command(
     dtype: Precision = Dtype.fp32,
     pll: PseudoLogLikelihood = Pll.within_word,
     causal_scoring: Scoring = CausalScoring.full,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
