@@ -16,6 +16,7 @@ from scipy.stats import binomtest
 from hyperprobe.analysis.analyze import analyze
 from hyperprobe.analysis.compare import compare
 from hyperprobe.errors import UserError
+from hyperprobe.finished import read_run
 from hyperprobe.lama.sources import GOOGLE_RE, TREX
 from hyperprobe.metrics.uncertainty import newcombe_interval, wilson_interval
 from hyperprobe.models.names import EMBEDDED_VECTORS
@@ -27,7 +28,7 @@ from hyperprobe.report.comparison import comparison_findings
 from hyperprobe.report.report import Report, report
 from hyperprobe.report.style import SERIES, png_of, svg_of
 from hyperprobe.report.table import Table, latex, markdown
-from hyperprobe.finished import read_run
+from hyperprobe.runs import file_digest
 from hyperprobe.zero_shot import zero_shot
 
 PACKAGE = Path(figures.__file__).parent
@@ -115,7 +116,7 @@ def test_runs_that_cannot_be_analysed(
     if broken == "json":
         (run / "run.json").write_text("{")
     if broken == "other":
-        (run / "run.json").write_text('{"command": "classify", "settings": {}}')
+        (run / "run.json").write_text('{"command": "classify", "settings": {}, "files": {}}')
     if broken == "changed":
         run = run_of(folder, "bert")
         monkeypatch.setattr("hyperprobe.analysis.analyze.identify", lambda name: {"sha256": {}})
@@ -157,8 +158,8 @@ def other_run(
     folder = results / f"{command}-{name}"
     folder.mkdir()
     pd.DataFrame(rows).to_csv(folder / "metrics.csv", index=False)
-    notes = {"command": command, "arguments": [command, name], "settings": settings or {},
-             "files": {}}  # fmt: skip
+    notes = {"command": command, "settings": settings or {},
+             "files": {"metrics.csv": file_digest(folder / "metrics.csv")}}  # fmt: skip
     (folder / "run.json").write_text(json.dumps(notes))
     return folder
 

@@ -21,6 +21,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.finished import FinishedRun, read_run
 from hyperprobe.metrics.hypernymy import METRICS, outcome_table
 from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact
+from hyperprobe.models.load import is_vectors
 from hyperprobe.models.names import EMBEDDED_VECTORS
 from hyperprobe.runs import Run, file_digest
 
@@ -28,6 +29,9 @@ COLUMNS = (
     "command", "setting", "metric", "model", "run", "value", "other", "other_run", "other_value",
     "difference", "difference_low", "difference_high", "p_value", "n_items", "n_other",
 )  # fmt: skip
+
+
+PREDICTIONS = ("diagnostic", "model", "probe", "item", "gold_rank")
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[
     """Any two models, but baselines, on the items that both were asked about."""
     asked: dict[str, dict[tuple[str, str], pd.DataFrame]] = {}
     for run in runs:
-        table = run.table("predictions.parquet")
+        table = run.table("predictions.parquet", PREDICTIONS)
         for (diagnostic, model), own in table.groupby(["diagnostic", "model"], sort=False):
             subject = not is_baseline(model)
             seen = [name for name, _ in asked.get(diagnostic, {})]
@@ -87,6 +91,8 @@ def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[
             about = {"command": "zero-shot", "setting": diagnostic, "model": first, "run": one_run}
             about |= {"other": second, "other_run": other_run}
             for metric in METRICS:
+                if not _comparable(metric, (first, one_run), (second, other_run)):
+                    continue
                 both = pd.concat([a[metric], b[metric]], axis=1, keys=("a", "b")).dropna()
                 if both.empty:
                     continue
@@ -123,13 +129,26 @@ def _between_others(runs: Sequence[FinishedRun]) -> Iterator[dict[str, Any]]:
         for setting, rows in groups:
             for a, b in combinations(rows.to_dict("records"), 2):
                 for metric in numbers:
-                    if a[metric] == a[metric] and b[metric] == b[metric]:
+                    sides = ((str(row["model"]), row["run"]) for row in (a, b))
+                    known = a[metric] == a[metric] and b[metric] == b[metric]
+                    if known and _comparable(metric, *sides):
                         yield {
                             "command": command,
                             "setting": _setting(setting),
                             "metric": metric,
                             **_sides(a, b, metric),
                         }
+
+
+def _comparable(metric: str, one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two (model, run) answered out of the same words.
+
+    Vectors have no words of their own: they answer open questions out of those of their
+    run's language model.
+    """
+    return one[1] == other[1] or not (
+        metric.startswith("open_") and (is_vectors(one[0]) or is_vectors(other[0]))
+    )
 
 
 def is_metric(column: str) -> bool:
