@@ -337,7 +337,7 @@ def test_runs_of_other_commands_are_shown_too(folder: Path, tmp_path: Path):
     runs = [other_run(tmp_path, "lama", LAMA), other_run(tmp_path, "classify", CLASSIFY)]
     empty = tmp_path / "prompts-1"
     empty.mkdir()
-    (empty / "run.json").write_text('{"command": "prompts", "settings": {}}')
+    (empty / "run.json").write_text('{"command": "prompts", "settings": {}, "files": {}}')
     compared = compare(runs, published=True, results=tmp_path).folder
     text = report([*runs, empty, compared], results=tmp_path).html.read_text()
     for words in ("lama (run A)", "30.0 ±2.5", "accuracy mean", "no table of metrics", "Comparison",
@@ -358,6 +358,9 @@ def test_one_model_asked_in_two_ways_is_told_apart(folder: Path, tmp_path: Path)
     bert = metrics["model"].iloc[-1]
     metrics.loc[metrics["model"] == bert, "singular"] = 99.0
     metrics.to_csv(other / "metrics.csv", index=False)
+    notes = json.loads((other / "run.json").read_text())
+    notes["files"]["metrics.csv"] = file_digest(other / "metrics.csv")
+    (other / "run.json").write_text(json.dumps(notes))
     models = collect([run, other]).zero_shot["metrics"]["model"].tolist()
     before = ["majority", *EMBEDDED_VECTORS, f"control:{bert}"]
     assert models == [*before, f"{bert} [A]", f"{bert} [B]"]
