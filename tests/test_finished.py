@@ -2,12 +2,13 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hyperprobe.analysis.analyze import COLUMNS, analyze
@@ -15,6 +16,7 @@ from hyperprobe.analysis.compare import compare
 from hyperprobe.errors import UserError
 from hyperprobe.finished import read_run
 from hyperprobe.metrics.hypernymy import breakdown, compare_models, confusion, summarise
+from hyperprobe.report.collect import collect
 from hyperprobe.report.report import report
 from hyperprobe.runs import Run, corpus_digests
 
@@ -214,27 +216,42 @@ def damaged_files(draw: st.DrawFn, whole: dict[str, bytes]) -> dict[str, bytes]:
     return files
 
 
-@given(data=st.data())
-@settings(
-    max_examples=60, deadline=None, derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)  # fmt: skip
+def fuzzed(n: int) -> Callable[[Any], Any]:
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    own = settings(
+        max_examples=n, deadline=None, derandomize=True, database=None,
+        suppress_health_check=checks, phases=[Phase.generate],
+    )  # fmt: skip
+    return lambda test: given(data=st.data())(own(test))
+
+
+def ends_in_one_line(read: Callable[[], Any]) -> None:
+    """Nothing but a `UserError` may come out, if no result does."""
+    try:
+        read()
+    except UserError as error:
+        assert len(str(error)) < 500
+
+
+@fuzzed(60)
+def test_any_folder_is_read_or_refused(
+    data: st.DataObject, whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory
+):
+    folder = write(tmp_path_factory.mktemp("fuzz"), data.draw(damaged_files(whole)))
+    ends_in_one_line(lambda: [read_run(folder).table(name) for name in read_run(folder).files])
+    ends_in_one_line(lambda: collect([folder]))
+    ends_in_one_line(lambda: read_run(folder).command_line)
+
+
+@fuzzed(6)
 def test_any_folder_ends_in_a_result_or_in_one_line(
     data: st.DataObject, whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory
 ):
     place = tmp_path_factory.mktemp("fuzz")
     folder = write(place / "run", data.draw(damaged_files(whole)))
-    reading = [
-        lambda: analyze(folder, ask_models=False, results=place),
-        lambda: compare([folder], True, place),
-        lambda: report([folder], place),
-        lambda: finished(place),
-    ]
-    for read in reading:
-        try:
-            read()
-        except UserError as error:
-            assert len(str(error)) < 500
+    ends_in_one_line(lambda: analyze(folder, ask_models=False, results=place))
+    ends_in_one_line(lambda: compare([folder], True, place))
+    ends_in_one_line(lambda: report([folder], place))
 
 
 def test_damaged_cells_are_computed_again(whole: dict[str, bytes], tmp_path: Path):
