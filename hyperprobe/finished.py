@@ -21,7 +21,7 @@ MAX_TABLE = 4 << 30  # bytes
 TEXTS = (
     "analysis", "category", "command", "control", "diagnostic", "hypernym", "hyponym", "input",
     "metric", "method", "model", "other", "other_run", "probe", "relation", "run", "setting",
-    "source", "value",
+    "source",
 )  # fmt: skip
 
 T = TypeVar("T")

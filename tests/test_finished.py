@@ -156,7 +156,7 @@ def test_results_that_are_a_file(tmp_path: Path):
 
 def test_names_that_look_like_numbers_or_like_nothing(tmp_path: Path):
     run = Run(tmp_path, "zero-shot", {})
-    table = pd.DataFrame({"model": ["7", "NA"], "value": ["1", "nan"], "n": [1.5, None]})
+    table = pd.DataFrame({"model": ["7", "NA"], "other": ["1", "nan"], "n": [1.5, None]})
     run.finish({"metrics.csv": table})
     pd.testing.assert_frame_equal(read_run(run.folder).table("metrics.csv"), table)
 
