@@ -37,6 +37,11 @@ def start(path: Path, results: Path) -> int:
         os._exit(1)
 
 
+def metrics_of(results: Path) -> pd.DataFrame:
+    (path,) = results.glob("study-kills-*/metrics.csv")
+    return pd.read_csv(path)
+
+
 def cells_of(results: Path) -> dict[str, tuple[int, int]]:
     """Inode and time of each finished cell: another pair is another computation."""
     return {
@@ -71,7 +76,7 @@ def main() -> None:
         began = time.monotonic()
         os.waitpid(start(path, folder / "whole"), 0)
         took = time.monotonic() - began
-        expected = pd.read_csv(folder / "whole" / "study-kills" / "metrics.csv")
+        expected = metrics_of(folder / "whole")
         n_cells = len(cells_of(folder / "whole"))
 
         seen: dict[str, tuple[int, int]] = {}
@@ -92,9 +97,7 @@ def main() -> None:
                 final = cells_of(results)
                 lost += len(set(seen) - set(final))
                 redone += sum(final[cell] != made for cell, made in seen.items() if cell in final)
-                pd.testing.assert_frame_equal(
-                    pd.read_csv(results / "study-kills" / "metrics.csv"), expected
-                )
+                pd.testing.assert_frame_equal(metrics_of(results), expected)
                 finished += 1
                 rounds += 1
                 results, seen = folder / f"round{rounds}", {}
@@ -102,9 +105,7 @@ def main() -> None:
         final = cells_of(results)
         lost += len(set(seen) - set(final))
         redone += sum(final[cell] != made for cell, made in seen.items() if cell in final)
-        pd.testing.assert_frame_equal(
-            pd.read_csv(results / "study-kills" / "metrics.csv"), expected
-        )
+        pd.testing.assert_frame_equal(metrics_of(results), expected)
         left = len(list(folder.rglob("*.partial")))
         print(
             f"{kills} kills over {finished + 1} studies of {n_cells} cells ({took:.1f} s whole): "

@@ -224,6 +224,7 @@ def build(
     `size` is a number or `all`. The same settings give the same bytes. Raises
     `UserError` on an unknown name, a size that cannot be had or a bad WordNet.
     """
+    given = dict(locals())
     if size != "all" and not re.fullmatch("[0-9]{1,9}", size):
         raise UserError(f"--size {one_line(size)}: give a number of items, or all")
     if size != "all" and int(size) < len(CATEGORIES):
@@ -247,7 +248,7 @@ def build(
             frame = build_diagnostic(name, None if size == "all" else int(size), monosemous, reader)
         tables |= {f"{name}.tsv": frame, f"{name}.jsonl": frame}
         counts.append(count_table(frame).assign(diagnostic=name))
-    run = Run(results, "build-diagnostic", settings)
+    run = Run(results, "build-diagnostic", settings, given)
     run.finish(tables)
     notes: tuple[str, ...] = ()
     if size != "all" and LM_DIAGNOSTIC_EXTENDED in names:

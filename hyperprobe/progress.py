@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from hyperprobe.errors import printable
+
 PATIENCE = 2.0  # seconds before a bar appears
 
 
@@ -27,14 +29,14 @@ def progress(label: str, total: int, unit: str = "") -> Iterator[Callable[[int],
     )
 
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn() if unit == "bytes" else MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task(label, total=total)
+    task = bar.add_task(printable(label), total=total)
     started, shown = time.monotonic(), False
 
     def advance(n: int) -> None:

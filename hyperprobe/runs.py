@@ -15,9 +15,8 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,7 +25,12 @@ from typing import Any
 import pandas as pd
 
 import hyperprobe
-from hyperprobe.errors import UserError
+from hyperprobe.command_line import as_options
+from hyperprobe.documents import check, parse_json, read_text
+from hyperprobe.errors import UserError, quoted
+from hyperprobe.finished import CellNotes, read_run
+from hyperprobe.models.options import check_seed
+from hyperprobe.progress import progress
 
 PACKAGES = ("torch", "transformers", "tokenizers", "gensim", "numpy", "scipy", "pandas", "wordfreq")
 
@@ -91,21 +95,54 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def corpus_digests(files: Sequence[Path]) -> dict[str, str]:
+    """File -> SHA-256 of its content, which tells an edited corpus from the one before.
+
+    Raises `UserError` for a file that cannot be read.
+    """
+    digests = {}
+    try:
+        total = sum(path.stat().st_size for path in files)
+        with progress("reading the corpus", total, unit="bytes") as advance:
+            for path in files:
+                digests[os.fsencode(path).decode("utf-8", "backslashreplace")] = file_digest(path)
+                advance(path.stat().st_size)
+    except OSError as error:
+        raise UserError(f"cannot read {error.filename} ({error.strerror}): leave it out") from error
+    return digests
+
+
 class Run:
     """One command with fixed settings, and its folder under `results`."""
 
     def __init__(
-        self, results: Path, command: str, settings: dict[str, Any], name: str | None = None
+        self,
+        results: Path,
+        command: str,
+        settings: dict[str, Any],
+        options: Mapping[str, Any] | None = None,
+        name: str = "",
     ) -> None:
-        """`name` takes the digest's place for work that may grow: the keys of its cells must
-        then say all that decides their numbers."""
+        """`options` are the arguments of the function that was called, from which the command
+        line can be made again.
+
+        With `name`, which stands before the digest, cells are shared by all runs of the command
+        under `results`: their keys must then say all that decides their numbers. Raises
+        `UserError` for a seed that is none and for names that are not UTF-8.
+        """
         self.command = command
         self.settings = settings
-        self.folder = results / f"{command}-{name or digest_of([command, settings])}"
-        self._cells = self.folder / "cells"
+        self.options = as_options(options or {})
+        _check_names([settings, self.options])
+        if "seed" in self.options:
+            check_seed(self.options["seed"])
+        digest = digest_of([command, settings])
+        self.folder = results / "-".join(filter(None, (command, name, digest)))
+        self._cells = (results / command if name else self.folder) / "cells"
         self._notes: dict[str, dict[str, Any]] = {}
         self._started = datetime.now(UTC)
         _sweep(self.folder)
+        _sweep(self._cells)
 
     def cell(self, key: str, compute: Callable[[], tuple[pd.DataFrame, Any]]) -> pd.DataFrame:
         """The predictions of one unit of work, computed once and then read back.
@@ -116,7 +153,7 @@ class Run:
         frame = self.stored(key)
         if frame is not None:
             return frame
-        check_writable(self.folder)
+        check_writable(self._cells)
         started = time.perf_counter()
         frame, model = compute()
         data = io.BytesIO()
@@ -141,12 +178,12 @@ class Run:
         """
         stored, about = self._cell_files(key)
         try:
-            notes = json.loads(about.read_text(encoding="utf-8"))
+            notes = parse_json(read_text(about, "notes"), str(about))
             data = stored.read_bytes()
-            if hashlib.sha256(data).hexdigest() != notes["sha256"]:
+            if hashlib.sha256(data).hexdigest() != check(CellNotes, notes, str(about)).sha256:
                 return None
             frame = pd.read_parquet(io.BytesIO(data))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, UserError):
             return None
         self._notes[key] = notes
         return frame
@@ -160,20 +197,19 @@ class Run:
     ) -> None:
         """Write `tables` (file name -> frame) and `run.json`, which marks the run as whole.
 
-        `others` are files of the folder that are there already.
+        `others` are files of the folder that are there already. A run that is whole already
+        is left as it is, so that its `run.json` says how its tables were made.
         """
+        files = sorted([*tables, *others])
+        about = {"command": self.command, "settings": self.settings, "seed": seed}
+        about["hyperprobe"] = hyperprobe.__version__
+        if self._is_whole(json.loads(json.dumps(about)), files):
+            return
         for name, frame in tables.items():
             write_frame(self.folder / name, frame)
-        self._write_notes(sorted([*tables, *others]), seed)
-
-    def _write_notes(self, files: list[str], seed: int | None) -> None:
-        path = self.folder / "run.json"
         notes = {
-            "command": self.command,
-            "arguments": sys.argv[1:],
-            "settings": self.settings,
-            "seed": seed,
-            "hyperprobe": hyperprobe.__version__,
+            **about,
+            "options": self.options,
             "python": platform.python_version(),
             "platform": platform.platform(),
             "packages": {name: _version(name) for name in PACKAGES},
@@ -184,7 +220,21 @@ class Run:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "files": {name: file_digest(self.folder / name) for name in files},
         }
-        write_text(path, json.dumps(notes, indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(notes, indent=2, ensure_ascii=False)
+        write_text(self.folder / "run.json", text + "\n")
+
+    def _is_whole(self, about: dict[str, Any], files: list[str]) -> bool:
+        """Whether the folder holds a finished run that `about` describes, with all its files."""
+        try:
+            run = read_run(self.folder)
+            same = all(run.notes.get(key) == value for key, value in about.items())
+            return (
+                same
+                and sorted(run.files) == files
+                and all(file_digest(self.folder / name) == run.files[name] for name in files)
+            )
+        except (OSError, UserError):
+            return False
 
     def _peak_memory(self) -> dict[str, float]:
         """The most that this process or any that computed a cell has held."""
@@ -192,6 +242,20 @@ class Run:
         peaks += [notes.get("peak_memory_mb", {}) for notes in self._notes.values()]
         kinds = sorted({kind for peak in peaks for kind in peak})
         return {kind: max(peak.get(kind, 0.0) for peak in peaks) for kind in kinds}
+
+
+def _check_names(value: Any) -> None:
+    """Raise `UserError` for a text that cannot be written as UTF-8."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise UserError(f"{quoted(value)} is not UTF-8: rename it") from error
+    elif isinstance(value, Mapping):
+        _check_names([*value.keys(), *value.values()])
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            _check_names(one)
 
 
 def digest_of(identity: Any) -> str:
@@ -241,52 +305,6 @@ def _sweep(folder: Path) -> None:
                 os.kill(int(path.name.split(".")[-2]), 0)
             except ProcessLookupError:
                 path.unlink()
-
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """A run folder read back: its `folder` and its `notes` (`run.json`)."""
-
-    folder: Path
-    notes: dict[str, Any]
-
-    @property
-    def command(self) -> str:
-        return str(self.notes["command"])
-
-    @property
-    def command_line(self) -> str:
-        """What was typed."""
-        return " ".join(["hyperprobe", *map(str, self.notes.get("arguments", ()))])
-
-    def has(self, name: str) -> bool:
-        return (self.folder / name).is_file()
-
-    def table(self, name: str) -> pd.DataFrame:
-        """A table of the run. Raises `UserError` when it is missing or damaged."""
-        path = self.folder / name
-        if not path.is_file():
-            raise UserError(f"no {name} in {self.folder}: run the command that made it again")
-        try:
-            return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path} is damaged: delete the folder and run again") from error
-
-
-def read_run(folder: Path) -> FinishedRun:
-    """A finished run. Raises `UserError` when `folder` is none or its `run.json` is damaged."""
-    path = folder / "run.json"
-    try:
-        notes = json.loads(path.read_text(encoding="utf-8"))
-        str(notes["command"]), dict(notes["settings"])
-    except OSError as error:
-        raise UserError(
-            f"no finished run in {folder}: name a folder that a command printed, or repeat an "
-            "interrupted command first"
-        ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is damaged: delete the folder and run again") from error
-    return FinishedRun(folder, notes)
 
 
 def _version(package: str) -> str | None:

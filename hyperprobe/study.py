@@ -1,24 +1,26 @@
 """A whole study from one file: models x diagnostic sets x settings, each cell asked once.
 
-A study's folder is named after its file and may grow: a cell is stored under all
-that decides its numbers (model, set, settings, version), so that a model added to
-the file costs that model alone, and an interrupted study goes on where it stopped.
+All studies under one results folder share their cells: each is stored under all that
+decides its numbers (model, set, settings, version), so that a model added to a file costs
+that model alone, and an interrupted study goes on where it stopped. The tables of a study
+have a folder of their own, named after the file and what it asks for.
 """
 
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import pandas as pd
+from pydantic import BeforeValidator, ConfigDict
 
 from hyperprobe.diagnostic import NAMES
 from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
+from hyperprobe.documents import Document, check, read_toml
 from hyperprobe.errors import UserError
 from hyperprobe.metrics.hypernymy import compare_models, summarise
 from hyperprobe.models.autoregressive import SCORINGS
@@ -48,6 +50,17 @@ MATTERS = {
 }
 
 
+def _as_words(value: Any) -> Any:
+    """One text or a list of texts, without repetition."""
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(one, str) and one for one in values):
+        raise ValueError("must be a text or a list of texts")
+    return tuple(dict.fromkeys(values))
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_as_words)]
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a study file asks for; `settings` has the values of each setting."""
@@ -73,55 +86,64 @@ class StudyResult:
     mcnemar: pd.DataFrame
 
 
+class StudySettings(Document):
+    """The table `[settings]` of a study file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    article: Words = ()
+    dtype: Words = ()
+    pll: Words = ()
+    causal_scoring: Words = ()
+
+
+class StudyFile(Document):
+    """A study file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    models: Words | None = None
+    diagnostics: Words | None = None
+    controls: Words = ()
+    settings: StudySettings = StudySettings()
+
+
 def read_plan(path: Path) -> Plan:
     """The plan in a TOML file. Raises `UserError` on what is no plan, and says where."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(
-            f"cannot read the study {path} ({error.strerror}): check the name"
-        ) from error
-    except ValueError as error:
-        raise UserError(f"{path} is no TOML: {error}") from error
-    known = ("models", "diagnostics", "controls", "settings")
-    if unknown := sorted(set(document) - set(known)):
-        raise UserError(f"{path}: unknown key {unknown[0]}: choose from {', '.join(known)}")
-    settings = document.get("settings", {})
-    if not isinstance(settings, dict):
-        raise UserError(f"{path}: settings must be a table: write [settings]")
-    if unknown := sorted(set(settings) - set(CHOICES)):
-        raise UserError(f"{path}: unknown setting {unknown[0]}: choose from {', '.join(CHOICES)}")
+    document = read_toml(path, dict, "study")
+    _check_keys(path, "key", document, tuple(StudyFile.model_fields))
+    settings = document.get("settings")
+    if isinstance(settings, dict):
+        _check_keys(path, "setting", settings, SETTINGS)
+    read = check(StudyFile, document, str(path))
     default = asdict(Asking())
+    for key, values in (("models", read.models), ("diagnostics", read.diagnostics)):
+        if values == ():
+            raise UserError(f"{path}: {key} is empty: name at least one, or leave it out")
     return Plan(
         path.stem,
-        _words(path, document, "models", (EMBEDDED,)),
-        _words(path, document, "diagnostics", NAMES),
-        _words(path, document, "controls", (), get_args(Control)),  # type: ignore[arg-type]
+        read.models or (EMBEDDED,),
+        read.diagnostics or NAMES,
+        _chosen(path, "controls", read.controls, get_args(Control)),  # type: ignore[arg-type]
         {
-            key: _words(path, settings, key, (default[key],), choices)
+            key: _chosen(path, key, getattr(read.settings, key) or (default[key],), choices)
             for key, choices in CHOICES.items()
         },
     )
 
 
-def _words(
-    path: Path,
-    table: dict[str, Any],
-    key: str,
-    default: Sequence[str],
-    choices: Sequence[str] = (),
+def _check_keys(path: Path, kind: str, table: Iterable[str], known: Sequence[str]) -> None:
+    if unknown := sorted(set(table) - set(known)):
+        raise UserError(f"{path}: unknown {kind} {unknown[0]}: choose from {', '.join(known)}")
+
+
+def _chosen(
+    path: Path, key: str, values: tuple[str, ...], choices: Sequence[str]
 ) -> tuple[str, ...]:
-    """One string or a list of them, without repetition."""
-    value = table.get(key, list(default))
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
-        raise UserError(f"{path}: {key} must be a text or a list of texts")
-    if not values and default:
-        raise UserError(f"{path}: {key} is empty: name at least one, or leave it out")
     for one in values:
-        if choices and one not in choices:
+        if one not in choices:
             raise UserError(f"{path}: unknown {key} {one}: choose from {', '.join(choices)}")
-    return tuple(dict.fromkeys(values))
+    return values
 
 
 def study(
@@ -136,6 +158,7 @@ def study(
     A setting that does not touch a model's numbers (`pll` and a causal model) is not
     asked again for it and left empty in its rows. Raises `UserError` on bad input.
     """
+    given = dict(locals())
     check_device(device)
     plan = read_plan(path)
     frames = {name: load_diagnostic(name) for name in plan.diagnostics}
@@ -152,6 +175,7 @@ def study(
             "settings": {key: list(values) for key, values in plan.settings.items()},
             "trust_remote_code": trust_remote_code,
         },
+        given,
         plan.name,
     )
     loader = Models(names)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from hyperprobe.errors import printable
 
 MISSING = "–"
 
@@ -16,14 +19,24 @@ MISSING = "–"
 def print_table(
     title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = ""
 ) -> None:
-    """A table on standard output: first column left, the others right-aligned."""
+    """A table on standard output: first column left, the others right-aligned.
+
+    What stands in it is text and nothing else: no markup, no control characters, and letters
+    that the output does not know are written as escapes.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    encoding = sys.stdout.encoding or "utf-8"
+
+    def plain(words: str) -> Text:
+        return Text(_encodable(printable(words), encoding))
 
     table = Table(
-        title=title,
-        caption=caption or None,
+        title=plain(title),
+        caption=plain(caption) if caption else None,
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         title_justify="left",
@@ -31,13 +44,22 @@ def print_table(
         title_style="bold",
     )
     for i, header in enumerate(headers):
-        table.add_column(header, justify="left" if i == 0 else "right", no_wrap=i == 0)
+        table.add_column(plain(header), justify="left" if i == 0 else "right", no_wrap=i == 0)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(plain, row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(120, console.width))
     console.print(table)
+
+
+def print_line(text: str) -> None:
+    """A sentence on standard output, fit for any terminal."""
+    print(_encodable(printable(text), sys.stdout.encoding or "utf-8"))
+
+
+def _encodable(text: str, encoding: str) -> str:
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
@@ -61,7 +83,10 @@ def print_json(
 ) -> None:
     """The one object that `--json` prints on standard output."""
     document = {"command": command, "settings": settings, "run": str(folder), "rows": rows}
-    print(json.dumps(document, ensure_ascii=False, indent=1, default=_plain))
+    text = json.dumps(document, ensure_ascii=False, indent=1, default=_plain)
+    # Letters that the output does not know are escaped, as JSON allows.
+    known = _encodable(text, sys.stdout.encoding or "utf-8") == text
+    print(text if known else json.dumps(document, indent=1, default=_plain))
 
 
 def _plain(value: Any) -> Any:

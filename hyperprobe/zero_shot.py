@@ -23,7 +23,7 @@ from hyperprobe.models.autoregressive import Scoring
 from hyperprobe.models.load import LastLoaded, identify, is_vectors, load_model
 from hyperprobe.models.masked import Pll
 from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, distinct_models
-from hyperprobe.models.options import check_device
+from hyperprobe.models.options import check_device, check_seed
 from hyperprobe.predictions import MAJORITY, Article, predict, predict_majority
 from hyperprobe.runs import Run
 
@@ -79,7 +79,9 @@ def zero_shot(
     interrupted call that is repeated goes on where it stopped. Raises `UserError`
     on bad input.
     """
+    given = dict(locals())
     check_device(device)
+    check_seed(seed)
     models = distinct_models(models)
     frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
     names = with_baselines(models, controls)
@@ -91,7 +93,7 @@ def zero_shot(
         "diagnostics": {name: frame_digest(frame) for name, frame in frames.items()},
         **how.identity(),
     }
-    run = Run(results, "zero-shot", settings)
+    run = Run(results, "zero-shot", settings, given)
     models_of = Models(names)
     predictions = [
         answers(run, models_of, name, how, diagnostic, frame, f"{name} on {diagnostic}")

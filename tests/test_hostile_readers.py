@@ -19,10 +19,11 @@ from hyperprobe.classify.folds import read_folds
 from hyperprobe.classify.pairs import COLUMNS as FOLD_COLUMNS
 from hyperprobe.contexts import corpus
 from hyperprobe.contexts.check import check
-from hyperprobe.contexts.corpus import Skipped, corpus_digests, read_chunks
+from hyperprobe.contexts.corpus import Skipped, read_chunks
 from hyperprobe.contexts.sentences import read_contexts
 from hyperprobe.diagnostic_files import article_note, load_diagnostic
 from hyperprobe.errors import UserError, one_line
+from hyperprobe.runs import corpus_digests
 
 PREDICTIONS = pd.DataFrame({"hyponym": ["robin", "oak"], "hypernym": ["bird", "tree"]})
 TSV = (

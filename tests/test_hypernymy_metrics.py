@@ -35,7 +35,8 @@ def frame(ranks: dict[str, tuple], model: str = "x", **scores: dict) -> pd.DataF
                 {
                     "diagnostic": "set", "model": model, "probe": probe, "item": item,
                     "hyponym": item, "hypernym": hypernym, "gold": hypernym, "zipf": 2.2,
-                    "gold_rank": rank, "gold_tied": 0, "best": hypernym if rank == 1 else "bird", "margin": 0.5,
+                    "gold_rank": rank, "gold_tied": 0, "margin": 0.5,
+                    "best": hypernym if rank == 1 else "bird",
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)

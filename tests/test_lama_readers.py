@@ -16,11 +16,12 @@ from safetensors.numpy import save_file
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError, one_line
-from hyperprobe.lama.asked import check_seed, notes, relations_asked
+from hyperprobe.lama.asked import notes, relations_asked
 from hyperprobe.lama.prompts import load_prompts
 from hyperprobe.lama.protocol import Fact, Row, Vocabulary, is_row, select
 from hyperprobe.lama.sources import Relation, load_relations, load_sources
 from hyperprobe.lama.vocabulary import read_words
+from hyperprobe.models.options import check_seed
 from hyperprobe.prompts.asked import Options, check_asked
 from hyperprobe.prompts.splits import Split, check_split
 

@@ -16,6 +16,7 @@ from scipy.stats import binomtest
 from hyperprobe.analysis.analyze import analyze
 from hyperprobe.analysis.compare import compare
 from hyperprobe.errors import UserError
+from hyperprobe.finished import read_run
 from hyperprobe.lama.sources import GOOGLE_RE, TREX
 from hyperprobe.metrics.uncertainty import newcombe_interval, wilson_interval
 from hyperprobe.models.names import EMBEDDED_VECTORS
@@ -27,7 +28,7 @@ from hyperprobe.report.comparison import comparison_findings
 from hyperprobe.report.report import Report, report
 from hyperprobe.report.style import SERIES, png_of, svg_of
 from hyperprobe.report.table import Table, latex, markdown
-from hyperprobe.runs import read_run
+from hyperprobe.runs import file_digest
 from hyperprobe.zero_shot import zero_shot
 
 PACKAGE = Path(figures.__file__).parent
@@ -115,7 +116,7 @@ def test_runs_that_cannot_be_analysed(
     if broken == "json":
         (run / "run.json").write_text("{")
     if broken == "other":
-        (run / "run.json").write_text('{"command": "classify", "settings": {}}')
+        (run / "run.json").write_text('{"command": "classify", "settings": {}, "files": {}}')
     if broken == "changed":
         run = run_of(folder, "bert")
         monkeypatch.setattr("hyperprobe.analysis.analyze.identify", lambda name: {"sha256": {}})
@@ -157,8 +158,8 @@ def other_run(
     folder = results / f"{command}-{name}"
     folder.mkdir()
     pd.DataFrame(rows).to_csv(folder / "metrics.csv", index=False)
-    notes = {"command": command, "arguments": [command, name], "settings": settings or {},
-             "files": {}}  # fmt: skip
+    notes = {"command": command, "settings": settings or {},
+             "files": {"metrics.csv": file_digest(folder / "metrics.csv")}}  # fmt: skip
     (folder / "run.json").write_text(json.dumps(notes))
     return folder
 
@@ -336,7 +337,7 @@ def test_runs_of_other_commands_are_shown_too(folder: Path, tmp_path: Path):
     runs = [other_run(tmp_path, "lama", LAMA), other_run(tmp_path, "classify", CLASSIFY)]
     empty = tmp_path / "prompts-1"
     empty.mkdir()
-    (empty / "run.json").write_text('{"command": "prompts", "settings": {}}')
+    (empty / "run.json").write_text('{"command": "prompts", "settings": {}, "files": {}}')
     compared = compare(runs, published=True, results=tmp_path).folder
     text = report([*runs, empty, compared], results=tmp_path).html.read_text()
     for words in ("lama (run A)", "30.0 ±2.5", "accuracy mean", "no table of metrics", "Comparison",
@@ -357,6 +358,9 @@ def test_one_model_asked_in_two_ways_is_told_apart(folder: Path, tmp_path: Path)
     bert = metrics["model"].iloc[-1]
     metrics.loc[metrics["model"] == bert, "singular"] = 99.0
     metrics.to_csv(other / "metrics.csv", index=False)
+    notes = json.loads((other / "run.json").read_text())
+    notes["files"]["metrics.csv"] = file_digest(other / "metrics.csv")
+    (other / "run.json").write_text(json.dumps(notes))
     models = collect([run, other]).zero_shot["metrics"]["model"].tolist()
     before = ["majority", *EMBEDDED_VECTORS, f"control:{bert}"]
     assert models == [*before, f"{bert} [A]", f"{bert} [B]"]

@@ -79,28 +79,49 @@ def test_a_study_that_grows_costs_what_is_new(
     from hyperprobe import zero_shot
 
     first = study(write_study(tmp_path, models[:1]), tmp_path)
-    cells = {path: path.stat().st_mtime_ns for path in first.folder.glob("cells/*")}
+    cells = {path: path.stat().st_mtime_ns for path in tmp_path.glob("study/cells/*")}
+    tables = {path: path.read_bytes() for path in first.folder.iterdir()}
     asked: list[str] = []
     original = zero_shot.load_model
     monkeypatch.setattr(
         zero_shot, "load_model", lambda name, *how: (asked.append(name), original(name, *how))[1]
     )
     second = study(write_study(tmp_path, [models[0], models[2]]), tmp_path)
-    assert asked == [models[2]] and second.folder == first.folder
-    assert all(path.stat().st_mtime_ns == when for path, when in cells.items())
+    assert asked == [models[2]] and second.folder != first.folder
+    assert cells and all(path.stat().st_mtime_ns == when for path, when in cells.items())
+    assert {path: path.read_bytes() for path in first.folder.iterdir()} == tables
     both = second.metrics[second.metrics["model"] == models[0]].reset_index(drop=True)
     alone = first.metrics[first.metrics["model"] == models[0]].reset_index(drop=True)
     pd.testing.assert_frame_equal(both, alone)
 
 
+def test_files_of_one_name_do_not_overwrite_each_other(models: list[str], tmp_path: Path):
+    results = tmp_path / "results"
+    made = []
+    for name, own in (("a", models[:1]), ("b", models[1:2])):
+        (tmp_path / name).mkdir()
+        made.append(study(write_study(tmp_path / name, own), results))
+    assert made[0].folder != made[1].folder
+    for result in made:
+        assert len(pd.read_csv(result.folder / "metrics.csv")) == len(result.metrics)
+    moved = tmp_path / "a" / "mine.toml"
+    again = study(moved.rename(tmp_path / "mine.toml"), results)
+    assert again.folder == made[0].folder
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("models = [", "bad.toml is no TOML: "),
+        ("models = [", "bad.toml: not TOML"),
         ("model = 'embedded'", "unknown key model: choose from models"),
         ("models = []", "models is empty"),
-        ("models = [1]", "models must be a text or a list of texts"),
-        ("settings = 'gold'", r"write \[settings\]"),
+        ("models = [1]", r"models: must be a text or a list of texts, not \[1\]"),
+        ("models = ['']", "models: must be a text or a list of texts"),
+        ("models = 2020-01-01", "models: must be a text or a list of texts"),
+        ("settings = 'gold'", "settings: .* a valid dictionary"),
+        ("[settings]\ndtype = 32", "settings.dtype: must be a text"),
+        ("models = " + "[" * 2000 + "]" * 2000, "bad.toml: not TOML"),
+        ("models = " + "9" * 5000, "bad.toml: "),
         ("[settings]\nbatch = '1'", "unknown setting batch: choose from article"),
         ("[settings]\npll = 'half'", "unknown pll half: choose from within-word"),
         ("controls = 'none'", "unknown controls none: choose from shuffled"),
@@ -110,7 +131,7 @@ def test_a_file_that_is_no_study(tmp_path: Path, text: str, message: str):
     (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(UserError, match=message):
         read_plan(tmp_path / "bad.toml")
-    with pytest.raises(UserError, match="cannot read the study"):
+    with pytest.raises(UserError, match="no study .*none.toml: check the name"):
         read_plan(tmp_path / "none.toml")
 
 
@@ -152,12 +173,17 @@ def cells_of(results: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in results.glob("*/cells/*.parquet")}
 
 
+def read_metrics(results: Path) -> pd.DataFrame:
+    (path,) = results.glob("study-mine-*/metrics.csv")
+    return pd.read_csv(path)
+
+
 def test_kills_at_random_moments_lose_nothing(models: list[str], tmp_path: Path):
     path = write_study(tmp_path, models[:2])
     began = time.monotonic()
     assert end_of(start(path, tmp_path / "whole")) == 0
     took = time.monotonic() - began
-    whole = pd.read_csv(tmp_path / "whole" / "study-mine" / "metrics.csv")
+    whole = read_metrics(tmp_path / "whole")
     results = tmp_path / "killed"
     moments = random.Random(0)
     seen: dict[Path, int] = {}
@@ -176,7 +202,7 @@ def test_kills_at_random_moments_lose_nothing(models: list[str], tmp_path: Path)
     assert all(done[path] == when for path, when in seen.items())
     # Two models and the vectors on two sets; and what killed writers left is gone.
     assert len(done) == 6 and not list(results.rglob("*.partial"))
-    pd.testing.assert_frame_equal(pd.read_csv(results / "study-mine" / "metrics.csv"), whole)
+    pd.testing.assert_frame_equal(read_metrics(results), whole)
 
 
 def test_ctrl_c_in_a_study(models: list[str], tmp_path: Path):
@@ -197,7 +223,7 @@ def test_a_full_disk(models: list[str], tmp_path: Path):
     """Files of at most some kilobytes stand for a disk that runs full in the middle."""
     path = write_study(tmp_path, models[:1])
     whole = study(path, tmp_path / "whole").folder
-    largest_cell = max(cell.stat().st_size for cell in whole.glob("cells/*"))
+    largest_cell = max(cell.stat().st_size for cell in whole.parent.glob("study/cells/*"))
     assert (whole / "predictions.parquet").stat().st_size > largest_cell
     results = tmp_path / "results"
     assert end_of(start(path, results, limit=largest_cell)) == 2

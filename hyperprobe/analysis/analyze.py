@@ -6,7 +6,7 @@ models again, and each (model, set) is stored when it is done.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,16 +35,35 @@ from hyperprobe.analysis.wording import (
 )
 from hyperprobe.contexts.corpus import Skipped, corpus_files
 from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
+from hyperprobe.documents import Document
 from hyperprobe.errors import UserError
+from hyperprobe.finished import FinishedRun, read_run
 from hyperprobe.models.load import identify, is_vectors, load_model
 from hyperprobe.models.names import EMBEDDED
 from hyperprobe.models.options import check_device
+from hyperprobe.predictions import Article
 from hyperprobe.progress import progress
-from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
+from hyperprobe.runs import Run, corpus_digests, file_digest
 
 PREDICTIONS = "predictions.parquet"
 # Tables that are long lists rather than results, and are left out of `metrics.csv`.
 LISTS = ("open_errors", "category_scores")
+
+
+COLUMNS = (
+    "diagnostic", "model", "probe", "item", "hyponym", "hypernym", "zipf", "gold_rank", "best",
+    "best_score",
+)  # fmt: skip
+
+
+class Asked(Document):
+    """What an analysis must know of a zero-shot run's settings."""
+
+    models: dict[str, Any]
+    diagnostics: dict[str, str]
+    article: Article
+    dtype: str
+    trust_remote_code: bool
 
 
 @dataclass(frozen=True)
@@ -72,30 +91,34 @@ def analyze(
     `ask_models`, what needs the models again is left out. Raises `UserError` when
     there is no such run, or its models or sets are not what they were.
     """
+    given = dict(locals())
     check_device(device)
     source = read_run(run)
     if source.command != "zero-shot":
         raise UserError(f"{run} is a run of {source.command}: name one of hyperprobe zero-shot")
-    predictions = source.table(PREDICTIONS)
+    predictions = source.table(PREDICTIONS, COLUMNS)
+    asked = source.settings(Asked)
     files = corpus_files(corpus)
+    digests = corpus_digests(files)
     settings = {
         "predictions": file_digest(run / PREDICTIONS),
         "pairs": file_digest(pairs) if pairs and pairs.is_file() else None,
-        "corpus": {str(path): path.stat().st_size for path in files},
+        "corpus": digests,
         "field": text_field,
         "ask_models": ask_models,
     }
-    made = Run(results, "analyze", settings)
+    made = Run(results, "analyze", settings, given)
     skipped = Skipped()
     counts = [embedded_counts()] if EMBEDDED in set(predictions["model"]) else []
     if pairs:
         counts.append(read_pair_counts(pairs, predictions))
     if files:
-        counts.append(_count(made, files, predictions, text_field, skipped))
+        counts.append(_count(made, digests, predictions, text_field, skipped))
     tables = _from_predictions(predictions, counts, seed)
-    again = _ask(made, source, device) if ask_models else pd.DataFrame()
+    again = _ask(made, source, asked, device) if ask_models else pd.DataFrame()
     if len(again):
-        tables |= _from_variants(predictions, again, source)
+        tables |= _from_variants(predictions, again, asked)
+    skipped.notes += _inapplicable(tables, predictions, ask_models)
     tables = {name: table for name, table in tables.items() if len(table)}
     files_of = {f"{name}.csv": table for name, table in tables.items()}
     made.finish(
@@ -112,7 +135,28 @@ def metrics_of(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     kept = [t.assign(analysis=name) for name, t in tables.items() if name not in LISTS]
     table = pd.concat(kept, ignore_index=True)
     first = ["analysis", "diagnostic", "model", "probe"]
-    return table[[*first, *(c for c in table.columns if c not in first)]]
+    return table.reindex(columns=[*first, *(c for c in table.columns if c not in first)])
+
+
+def _inapplicable(
+    tables: Mapping[str, pd.DataFrame], predictions: pd.DataFrame, ask_models: bool
+) -> Iterator[str]:
+    """A line for each analysis that the run's models and sets give nothing for."""
+    reasons = {
+        "frequency": "the sets' nouns have no frequency, or are all right or all wrong",
+        "pairs": "no corpus was counted that has some of the pairs and not others",
+        "errors": "no open answer is wrong",
+        "prior": "no language model was asked",
+        "article": "no language model was asked",
+        "negation": "the sets have no negated prompts, or no language model was asked",
+    }
+    if EMBEDDED in set(predictions["model"]):
+        reasons["coin"] = f"none of the sets' nouns was tossed a coin for in {EMBEDDED}'s text"
+    if not ask_models:
+        reasons = {k: v for k, v in reasons.items() if k not in ("article", "negation")}
+    for name, reason in reasons.items():
+        if name not in tables or tables[name].empty:
+            yield f"{name}: left out: {reason}"
 
 
 def _from_predictions(
@@ -134,13 +178,13 @@ def _from_predictions(
 
 
 def _from_variants(
-    predictions: pd.DataFrame, again: pd.DataFrame, source: FinishedRun
+    predictions: pd.DataFrame, again: pd.DataFrame, settings: Asked
 ) -> dict[str, pd.DataFrame]:
-    article = source.notes["settings"]["article"]
+    article = settings.article
     asked = with_own_prompt(predictions, again, article)
     false = {
         (name, row["hyponym"]): row.get("false_hypernym", "")
-        for name in source.notes["settings"]["diagnostics"]
+        for name in settings.diagnostics
         for row in load_diagnostic(name).to_dict("records")
     }
     return {
@@ -151,18 +195,17 @@ def _from_variants(
     }
 
 
-def _ask(made: Run, source: FinishedRun, device: str) -> pd.DataFrame:
+def _ask(made: Run, source: FinishedRun, settings: Asked, device: str) -> pd.DataFrame:
     """The predictions of `variants` for each language model and set of the run."""
-    settings = source.notes["settings"]
-    frames = {name: load_diagnostic(name) for name in settings["diagnostics"]}
+    frames = {name: load_diagnostic(name) for name in settings.diagnostics}
     for name, frame in frames.items():
-        if frame_digest(frame) != settings["diagnostics"][name]:
+        if frame_digest(frame) != settings.diagnostics[name]:
             raise UserError(f"{name} has changed since {source.folder}: run zero-shot again")
     parts = []
-    for name in settings["models"]:
+    for name in settings.models:
         if is_vectors(name):
             continue
-        if identify(name) != settings["models"][name]:
+        if identify(name) != settings.models[name]:
             raise UserError(
                 f"the files of {name} are not those of {source.folder}: put them back, run "
                 "zero-shot again, or pass --skip-models"
@@ -174,10 +217,10 @@ def _ask(made: Run, source: FinishedRun, device: str) -> pd.DataFrame:
                 name: str = name, frame: pd.DataFrame = frame, loaded: list[Any] = loaded
             ) -> tuple[pd.DataFrame, Any]:
                 if not loaded:
-                    remote = settings["trust_remote_code"]
-                    loaded.append(load_model(name, device, settings["dtype"], remote))
+                    remote = settings.trust_remote_code
+                    loaded.append(load_model(name, device, settings.dtype, remote))
                 model = loaded[0]
-                return ask_again(model, frame, settings["article"]), model.describe()
+                return ask_again(model, frame, settings.article), model.describe()
 
             cell = made.cell(f"{name} on {diagnostic}", compute)
             parts.append(cell.assign(diagnostic=diagnostic, model=name))
@@ -185,13 +228,13 @@ def _ask(made: Run, source: FinishedRun, device: str) -> pd.DataFrame:
 
 
 def _count(
-    made: Run, files: Sequence[Path], predictions: pd.DataFrame, field: str, skipped: Skipped
+    made: Run, files: dict[str, str], predictions: pd.DataFrame, field: str, skipped: Skipped
 ) -> CorpusCounts:
     """The counts of a user's corpus; each file's are stored when it is done."""
     tables = []
-    total = sum(path.stat().st_size for path in files)
+    total = sum(Path(path).stat().st_size for path in files)
     with progress("counting", total, unit="bytes") as advance:
-        for path in files:
+        for path, digest in files.items():
             place = 0
 
             def at(now: int) -> None:
@@ -201,9 +244,9 @@ def _count(
 
             tables.append(
                 made.cell(
-                    f"counts of {path}",
+                    f"counts of {path} {digest}",
                     lambda path=path, at=at: (  # type: ignore[misc]
-                        count_file(path, predictions, field, skipped, at),
+                        count_file(Path(path), predictions, field, skipped, at),
                         None,
                     ),
                 )

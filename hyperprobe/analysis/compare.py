@@ -18,15 +18,20 @@ import pandas as pd
 from hyperprobe.analysis.outcomes import is_baseline
 from hyperprobe.analysis.papers import PUBLISHED
 from hyperprobe.errors import UserError
+from hyperprobe.finished import FinishedRun, read_run
 from hyperprobe.metrics.hypernymy import METRICS, outcome_table
 from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact
+from hyperprobe.models.load import is_vectors
 from hyperprobe.models.names import EMBEDDED_VECTORS
-from hyperprobe.runs import FinishedRun, Run, file_digest, read_run
+from hyperprobe.runs import Run, file_digest
 
 COLUMNS = (
     "command", "setting", "metric", "model", "run", "value", "other", "other_run", "other_value",
     "difference", "difference_low", "difference_high", "p_value", "n_items", "n_other",
 )  # fmt: skip
+
+
+PREDICTIONS = ("diagnostic", "model", "probe", "item", "gold_rank")
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ def compare(
     other items, Newcombe's interval and no test. Raises `UserError` when there is
     nothing to compare.
     """
+    given = dict(locals())
     runs = [read_run(folder) for folder in dict.fromkeys(folders)]
     zero_shot = [run for run in runs if run.command == "zero-shot"]
     rows = list(_between_zero_shot(zero_shot, seed))
@@ -65,7 +71,7 @@ def compare(
         "runs": {str(run.folder.name): file_digest(run.folder / "run.json") for run in runs},
         "published": published,
     }
-    made = Run(results, "compare", settings)
+    made = Run(results, "compare", settings, given)
     made.finish({"metrics.csv": table}, seed)
     return Comparison(made.folder, table)
 
@@ -74,7 +80,7 @@ def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[
     """Any two models, but baselines, on the items that both were asked about."""
     asked: dict[str, dict[tuple[str, str], pd.DataFrame]] = {}
     for run in runs:
-        table = run.table("predictions.parquet")
+        table = run.table("predictions.parquet", PREDICTIONS)
         for (diagnostic, model), own in table.groupby(["diagnostic", "model"], sort=False):
             subject = not is_baseline(model)
             seen = [name for name, _ in asked.get(diagnostic, {})]
@@ -85,6 +91,8 @@ def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[
             about = {"command": "zero-shot", "setting": diagnostic, "model": first, "run": one_run}
             about |= {"other": second, "other_run": other_run}
             for metric in METRICS:
+                if not _comparable(metric, (first, one_run), (second, other_run)):
+                    continue
                 both = pd.concat([a[metric], b[metric]], axis=1, keys=("a", "b")).dropna()
                 if both.empty:
                     continue
@@ -121,13 +129,26 @@ def _between_others(runs: Sequence[FinishedRun]) -> Iterator[dict[str, Any]]:
         for setting, rows in groups:
             for a, b in combinations(rows.to_dict("records"), 2):
                 for metric in numbers:
-                    if a[metric] == a[metric] and b[metric] == b[metric]:
+                    sides = ((str(row["model"]), row["run"]) for row in (a, b))
+                    known = a[metric] == a[metric] and b[metric] == b[metric]
+                    if known and _comparable(metric, *sides):
                         yield {
                             "command": command,
                             "setting": _setting(setting),
                             "metric": metric,
                             **_sides(a, b, metric),
                         }
+
+
+def _comparable(metric: str, one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two (model, run) answered out of the same words.
+
+    Vectors have no words of their own: they answer open questions out of those of their
+    run's language model.
+    """
+    return one[1] == other[1] or not (
+        metric.startswith("open_") and (is_vectors(one[0]) or is_vectors(other[0]))
+    )
 
 
 def is_metric(column: str) -> bool:

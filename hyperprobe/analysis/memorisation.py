@@ -36,8 +36,14 @@ def memorisation_effect(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFram
     """One row per (diagnostic, probe): accuracy in both arms and their difference, in percent.
 
     Of the model `embedded` and its control prompt, for items that have a
-    definition in its corpus at all. Raises `UserError` when the run did not ask it.
+    definition in its corpus at all: no rows where a set has none of them. Raises
+    `UserError` when the run did not ask it.
     """
+    if EMBEDDED not in set(predictions["model"]):
+        raise UserError(
+            f"the run did not ask {EMBEDDED}, the one model whose training text is known: "
+            "run hyperprobe zero-shot without --model"
+        )
     coin = load_coin()
     rows = []
     for model in (EMBEDDED, f"control:{EMBEDDED}"):
@@ -66,11 +72,6 @@ def memorisation_effect(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFram
                         "difference_high": 100 * high,
                     }
                 )
-    if not rows:
-        raise UserError(
-            f"the run did not ask {EMBEDDED}, the one model whose training text is known: "
-            "run hyperprobe zero-shot without --model"
-        )
     return pd.DataFrame(rows)
 
 

@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import MAJORITY, is_baseline
+from hyperprobe.documents import Document
+from hyperprobe.finished import FinishedRun
 from hyperprobe.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
 from hyperprobe.metrics.facts import MACRO, RAW
 from hyperprobe.metrics.hypernymy import METRICS
 from hyperprobe.metrics.uncertainty import newcombe_interval
 from hyperprobe.published import read_published
-from hyperprobe.runs import FinishedRun
 
 VECTORS = ("word2vec", "glove", "fasttext")
 # Items of the paper's sets (sections 2.1.1 and 2.1.2), and those with a contextual prompt.
@@ -49,11 +50,22 @@ OPTIPROMPT_METHODS = {
 PROMPT_METRICS = ("p_at_1", "p_at_1_majority", "p_at_1_easy", "p_at_1_hard", "p_at_1_uhn")
 
 
+class SearchOptions(Document):
+    vectors: str
+
+
+class PromptSettings(Document):
+    """What a comparison must know of a prompt search's settings."""
+
+    options: SearchOptions
+
+
 def with_table_2(run: FinishedRun) -> Iterator[dict[str, Any]]:
     """Each model of a zero-shot run against its kind in the paper's Table 2."""
     published, source = read_published("hypernymy_table2_zero_shot")
     paper = published.set_index(["dataset", "model"])
-    for row in run.table("metrics.csv").to_dict("records"):
+    needs = ("diagnostic", "model", "n_items", "n_contextual", *METRICS)
+    for row in run.table("metrics.csv", needs).to_dict("records"):
         key = (row["diagnostic"], paper_kind(row["model"]))
         if key not in paper.index:
             continue
@@ -96,7 +108,7 @@ def with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
     """Classifier probes against the paper's Table 4; the interval is of our own deviation."""
     published, source = read_published("hypernymy_table4_classifier")
     paper = published.set_index("model")
-    for row in run.table("metrics.csv").to_dict("records"):
+    for row in run.table("metrics.csv", ("model", "setting", "accuracy_mean")).to_dict("records"):
         kind = "static" if row["model"] in VECTORS else "bert-context"
         if row.get("input") == "partial":
             kind = kind.removesuffix("-context") + "-partial"
@@ -110,7 +122,8 @@ def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
     """Raw P@1 against the LAMA paper's Table 2: BERT's for language models, and `freq`."""
     published, source = read_published("lama_table2_p_at_1")
     paper = published.set_index(["corpus", "relation"])
-    for row in run.table("metrics.csv").to_dict("records"):
+    needs = ("model", "ranking", "relation", "source", "p_at_1")
+    for row in run.table("metrics.csv", needs).to_dict("records"):
         model = row["model"]
         if row["ranking"] != RAW or model in VECTORS or is_baseline(model):
             continue
@@ -124,9 +137,10 @@ def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
 
 def with_optiprompt(run: FinishedRun) -> Iterator[dict[str, Any]]:
     """Prompt search on T-REx against the OptiPrompt paper's tables; the interval is our own."""
-    start = str(run.notes["settings"]["options"]["vectors"])
+    start = run.settings(PromptSettings).options.vectors
     published = _optiprompt_numbers()
-    for row in run.table("metrics.csv").to_dict("records"):
+    needs = ("model", "control", "method", "relation", "source", *PROMPT_METRICS)
+    for row in run.table("metrics.csv", needs).to_dict("records"):
         words = set(re.split(r"[^a-z]+", str(row["model"]).lower()))
         model = next((name for name in OTHER_MODELS if words >= set(name.split("_"))), "bert_base")
         control = row["control"] if row["control"] in CONTROLS else ""

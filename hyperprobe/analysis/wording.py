@@ -120,7 +120,8 @@ def _prefers(plus: pd.DataFrame, minus: pd.DataFrame, false: dict[str, str]) -> 
         true = table.at[item, f"{SCORE}{table.at[item, 'hypernym']}"]
         return float(more(true, table.at[item, f"{SCORE}{false[item]}"]))
 
-    known = [item for item in minus.index if false[item]]
+    # A set may name a false category that is not one of its own.
+    known = [item for item in minus.index if f"{SCORE}{false[item]}" in plus]
     if not known:
         return {"n_false": 0, "prefers_true": np.nan, "prefers_false": np.nan}
     return {

@@ -41,7 +41,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.metrics.classification import summarise, summarise_layers
 from hyperprobe.models.load import config_of, identify, is_vectors
 from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, distinct_models
-from hyperprobe.models.options import check_device
+from hyperprobe.models.options import check_device, check_seed
 from hyperprobe.parallel import run_parallel
 from hyperprobe.progress import progress
 from hyperprobe.runs import Run
@@ -120,9 +120,11 @@ def classify(
     done, so an interrupted call that is repeated goes on where it stopped. Neither
     the number of threads nor of cores changes a number. Raises `UserError` on bad input.
     """
+    given = dict(locals())
     if n_seeds < 1:
         raise UserError(f"--seeds {n_seeds}: a probe needs at least one")
     check_device(device)
+    check_seed(seed)
     models = distinct_models(models)
     layers = parse_layers(layer)
     settings = SETTINGS if setting == "both" else (setting,)
@@ -142,6 +144,7 @@ def classify(
             "dtype": dtype,
             "trust_remote_code": trust_remote_code,
         },
+        given,
     )
     seeds = [seed + i for i in range(n_seeds)]
     views = {name: _views(name, models, analyses, trust_remote_code) for name in names}

@@ -5,10 +5,11 @@ Each command is in the module of its name, which registers it when imported.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import traceback
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -26,10 +27,11 @@ from hyperprobe.cli import (  # noqa: F401
     zero_shot,
 )
 from hyperprobe.cli.common import app, say
-from hyperprobe.errors import UserError, one_line
+from hyperprobe.errors import UserError, one_line, quoted
 
 # typer carries its own click or uses the installed one: ask it for the error class.
 INTERRUPTED = 130
+PIPE = 1  # as typer has it
 FAULT = 70  # EX_SOFTWARE: an error of the program and not of its input
 UsageError: Any = typer.BadParameter.__mro__[1]
 
@@ -52,6 +54,7 @@ def main_options(
 def main() -> None:
     """The entry point: every error is one line on standard error and exit code 2."""
     try:
+        _check_arguments(sys.argv[1:])
         code = app(lama.join_vocab_models(sys.argv[1:]) or ["--help"], standalone_mode=False)
     except UserError as error:
         _fail(str(error))
@@ -60,6 +63,8 @@ def main() -> None:
         _fail(f"{error.format_message()} (see {command} --help)")
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except BrokenPipeError:
+        _end_without_reader()
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         _fail(f"{error.strerror or error}{where}: check the path and the space on the disk")
@@ -67,9 +72,28 @@ def main() -> None:
         _fail("out of memory: name fewer or smaller models, or use --dtype bf16")
     except Exception as error:
         _report_fault(error)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _end_without_reader()
     if code == INTERRUPTED:  # typer turns a Ctrl-C inside a command into this code
         say("hyperprobe: interrupted: the same command goes on where this one stopped")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_arguments(arguments: list[str]) -> None:
+    """Raise `UserError` for a name that is not UTF-8, which no file of a run could hold."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            raise UserError(f"{quoted(argument)} is not UTF-8: rename the file") from error
+
+
+def _end_without_reader() -> NoReturn:
+    """Whoever read our output has seen enough (`| head`); the results are stored by now."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains at exit
+    sys.exit(PIPE)
 
 
 def _fail(message: str) -> None:

@@ -27,7 +27,7 @@ def analyze_command(
     ] = False,
     results: Results = Path("results"),
     device: Device = "auto",
-    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Why does a model fail? Frequency, memorisation, errors, wording and negation.
@@ -60,7 +60,7 @@ def analyze_command(
     for _, table in analysis_tables(done.tables):
         show(table)
     for finding in analysis_findings(done.tables):
-        print(f"- {finding.text}")
+        terminal.print_line(f"- {finding.text}")
     for note in done.skipped.notes:
         say(note)
     say(f"tables and provenance in {done.folder}")

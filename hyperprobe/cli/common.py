@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from hyperprobe.errors import printable
 from hyperprobe.models.hub import check_models
 from hyperprobe.models.options import check_device
 
@@ -79,4 +80,5 @@ LAMA_DATA = Path("lama-data")
 def say(text: str) -> None:
     """A line for people, on whatever letters their terminal has."""
     encoding = sys.stderr.encoding or "utf-8"
+    text = printable(text)
     print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)

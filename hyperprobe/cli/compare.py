@@ -17,7 +17,7 @@ def compare_command(
         bool, typer.Option("--published", help="Also against the papers' tables.")
     ] = False,
     results: Results = Path("results"),
-    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Compare the models of runs with each other and with the papers, with intervals.
@@ -38,5 +38,5 @@ def compare_command(
     for table in comparison_tables(made.differences):
         show(table)
     for finding in comparison_findings(made.differences):
-        print(f"- {finding.text}")
+        terminal.print_line(f"- {finding.text}")
     say(f"differences in {made.folder}")

@@ -82,7 +82,7 @@ def lama_command(
     results: Results = Path("results"),
     device: Device = "auto",
     dtype: Precision = Dtype.fp32,
-    seed: Annotated[int, typer.Option(help="Of intervals and samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of intervals and samples.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -94,7 +94,8 @@ def lama_command(
     """
     if context.invoked_subcommand is not None:
         return
-    from hyperprobe.lama.asked import check_seed, notes, relations_asked, words_asked
+    from hyperprobe.lama.asked import notes, relations_asked, words_asked
+    from hyperprobe.models.options import check_seed
 
     # Before torch is loaded, which takes seconds.
     check_seed(seed)

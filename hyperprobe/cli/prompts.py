@@ -89,7 +89,7 @@ def prompts_command(
     results: Results = Path("results"),
     device: Device = "auto",
     dtype: Precision = Dtype.fp32,
-    seed: Annotated[int, typer.Option(help="Of splits, searches and intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of splits, searches and intervals.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:

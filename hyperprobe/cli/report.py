@@ -21,10 +21,11 @@ def report_command(
 
     Example: hyperprobe report results/zero-shot-0123456789
     """
+    from hyperprobe import terminal
     from hyperprobe.report.report import report
 
     made = report(runs, results)
-    print(made.content.headline + ".")
+    terminal.print_line(made.content.headline + ".")
     for finding in made.content.findings:
-        print(f"- {finding.text}")
+        terminal.print_line(f"- {finding.text}")
     say(f"page in {made.html}; Markdown, LaTeX and figures beside it")

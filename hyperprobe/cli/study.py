@@ -17,7 +17,7 @@ def study_command(
     ],
     results: Results = Path("results"),
     device: Device = "auto",
-    seed: Annotated[int, typer.Option(help="Of the bootstrap intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:

@@ -5,12 +5,10 @@ Chunks are the same on every reading, so that work can be counted in them.
 
 from __future__ import annotations
 
-import hashlib
 import lzma
-import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -56,22 +54,6 @@ def corpus_files(paths: Iterable[Path]) -> list[Path]:
         else:
             raise UserError(f"no corpus {path}: name text files or folders of them")
     return list(dict.fromkeys(found))
-
-
-def corpus_digests(files: Sequence[Path]) -> dict[str, str]:
-    """Path -> SHA-256 of the file's bytes, in hex: what says whether a corpus is the same.
-
-    Raises `UserError` for a file that cannot be read.
-    """
-    digests = {}
-    for path in files:
-        name = os.fsencode(path).decode("utf-8", "backslashreplace")
-        try:
-            with path.open("rb") as file:
-                digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise UserError(f"cannot read {name} ({error.strerror}): leave it out") from error
-    return digests
 
 
 def read_chunks(

@@ -27,7 +27,6 @@ import pandas as pd
 from hyperprobe.contexts.check import RULES, words_of
 from hyperprobe.contexts.corpus import (
     Skipped,
-    corpus_digests,
     corpus_files,
     read_chunks,
     split_sentences,
@@ -37,8 +36,9 @@ from hyperprobe.contexts.workers import in_order
 from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
 from hyperprobe.documents import parse_json, read_text
 from hyperprobe.errors import UserError
+from hyperprobe.finished import read_run
 from hyperprobe.progress import progress
-from hyperprobe.runs import Run, check_writable, file_digest, read_run, write_text
+from hyperprobe.runs import Run, check_writable, corpus_digests, file_digest, write_text
 
 CONTEXTS, SKIPPED = "contexts.tsv", "skipped.json"
 
@@ -97,6 +97,7 @@ def mine(
     `UserError` on a corpus that is not there or that cannot be read, and when a
     process of the search is killed.
     """
+    given = dict(locals())
     if best < 1 or processes < 1 or not text_field:
         raise UserError("--best and --processes must be 1 or more, and --field must name a field")
     files = corpus_files(corpus)
@@ -108,7 +109,7 @@ def mine(
         "field": text_field,
         "seed": seed,
     }
-    run = Run(results, "contexts-mine", settings)
+    run = Run(results, "contexts-mine", settings, given)
     if finished := _read_back(run.folder):
         return finished
     check_writable(run.folder)

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hyperprobe.errors import UserError, quoted
+from hyperprobe.errors import UserError
 from hyperprobe.lama.prompts import Prompts, load_prompts
 from hyperprobe.lama.sources import DATA, Relation, load_sources, reads_data
 from hyperprobe.lama.vocabulary import read_words
 
-MAX_SEED = 2**32 - 1
 RANDOM_CONTROL = "random"
 CONTROLS = (RANDOM_CONTROL,)
-
-
-def check_seed(seed: int) -> None:
-    """Raises `UserError` unless every random generator takes the seed."""
-    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
-        raise UserError(f"--seed {quoted(seed)}: give a whole number from 0 to {MAX_SEED}")
 
 
 def check_data(data: Path) -> None:

@@ -17,7 +17,6 @@ from hyperprobe.errors import UserError
 from hyperprobe.lama.asked import (
     CONTROLS,
     RANDOM_CONTROL,
-    check_seed,
     relations_asked,
     words_asked,
 )
@@ -51,7 +50,7 @@ from hyperprobe.metrics.facts import (
 from hyperprobe.models.load import LastLoaded, identify, is_vectors, load_model
 from hyperprobe.models.masked import Pll
 from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, distinct_models
-from hyperprobe.models.options import check_device
+from hyperprobe.models.options import check_device, check_seed
 from hyperprobe.runs import Run, file_digest
 
 # What decides a candidate's score when it is several word pieces.
@@ -108,6 +107,7 @@ def lama(
     with random weights. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    given = dict(locals())
     check_device(device)
     models = distinct_models(models)
     check_seed(seed)
@@ -146,7 +146,7 @@ def lama(
         "trust_remote_code": trust_remote_code,
         "seed": seed,
     }
-    run = Run(results, "lama", settings)
+    run = Run(results, "lama", settings, given)
     answers: dict[str, list[pd.DataFrame]] = {"facts": [], "negated": [], "mentions": []}
     for name in names:
         for relation, facts in kept:

@@ -1,4 +1,4 @@
-"""Options about models, checked before anything heavy is imported."""
+"""Options that many commands share, checked before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from hyperprobe.errors import UserError, quoted
 
 SPREAD = "spread"
+MAX_SEED = 2**32 - 1  # numpy takes no more
 _DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:(0|[1-9][0-9]{0,2}))?")
 
 
@@ -20,3 +21,10 @@ def check_device(device: str) -> str:
             f"unknown device {quoted(device)}: choose from auto, cpu, cuda, cuda:1, mps, spread"
         )
     return device
+
+
+def check_seed(seed: int) -> int:
+    """The seed, if every random generator takes it. Raises `UserError`."""
+    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
+        raise UserError(f"--seed {quoted(seed)}: give a whole number from 0 to {MAX_SEED}")
+    return seed

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hyperprobe.contexts.corpus import corpus_files
 from hyperprobe.errors import UserError, quoted
-from hyperprobe.lama.asked import check_seed
 from hyperprobe.lama.prompts import Prompts, load_prompts
+from hyperprobe.models.options import check_seed
 
 MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE = (
     "manual", "lpaqa", "mine", "autoprompt", "optiprompt", "finetune",

@@ -48,7 +48,7 @@ from hyperprobe.prompts.optiprompt import optiprompt
 from hyperprobe.prompts.splits import Split, fact_files, load_splits
 from hyperprobe.prompts.texts import best_of, mine_templates
 from hyperprobe.prompts.uhn import leaks_answer
-from hyperprobe.runs import Run, file_digest
+from hyperprobe.runs import Run, corpus_digests, file_digest
 
 MAJORITY = "majority"
 
@@ -87,6 +87,7 @@ def prompts(
     beside. Each (model, control, method, relation) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    called = dict(locals())
     check_device(device)
     models = distinct_models(models)
     options = options or Options()
@@ -107,9 +108,7 @@ def prompts(
             "no relation has a fact to learn from and one to test: choose another --vocab, or "
             "--lowercase for uncased models"
         )
-    # Names and digests: an edited corpus is another one.
-    mined = corpus_files(options.corpus) if MINE in asked and MINE not in given else []
-    corpus = [[str(path), file_digest(path)] for path in mined]
+    corpus = corpus_files(options.corpus) if MINE in asked and MINE not in given else []
     run = Run(results, "prompts", {
         "models": {name: identify(name) for name in models},
         "methods": asked, "controls": list(controls),
@@ -118,13 +117,13 @@ def prompts(
         ] for s in splits},
         "templates": {f"{s.relation.source}/{s.relation.name}": s.template for s in splits},
         "candidates": vocabulary.candidates.describe(),
-        "options": {**asdict(options), "corpus": corpus, "given": {
+        "options": {**asdict(options), "corpus": corpus_digests(corpus), "given": {
             method: {name: p.describe() for name, p in own.items()}
             for method, own in given.items()
         }},
         "lowercase": lowercase, "dtype": dtype,
         "trust_remote_code": trust_remote_code, "seed": seed,
-    })  # fmt: skip
+    }, called)  # fmt: skip
     find = _Finder(kept, vocabulary, options, given, seed)
     parts: list[pd.DataFrame] = []
     for name in models:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from hyperprobe.analysis.agreement import ALL, OUTCOMES
 from hyperprobe.analysis.errors import CLASSES
+from hyperprobe.diagnostic import LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
 from hyperprobe.published import read_published
 from hyperprobe.report.table import (
     RUN,
@@ -56,6 +57,14 @@ def largest_set(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["diagnostic"] == totals.idxmax()]
 
 
+def has_paper_items(table: pd.DataFrame) -> bool:
+    """Whether a table is about the set of the paper's size, beside which its BERT may stand."""
+    items = table["n_items"] if "n_items" in table else pd.Series([PAPER_SIZE])
+    return set(table["diagnostic"]) == {LM_DIAGNOSTIC_EXTENDED} and bool(
+        (items == PAPER_SIZE).all()
+    )
+
+
 def _title(table: pd.DataFrame, what: str) -> str:
     return f"{table['diagnostic'].iloc[0]}: {what}"
 
@@ -67,14 +76,18 @@ def _probe(row: dict[str, object]) -> str:
 def agreement_tables(table: pd.DataFrame) -> Iterator[Table]:
     whole = table[table["category"] == ALL]
     shares: dict[str, Cell] = {name.replace("_", " "): share(name) for name in OUTCOMES}
-    published, source = read_published("hypernymy_singular_plural_agreement")
-    paper = {r.outcome.replace(" ", "_"): r.percent for r in published.itertuples()}
-    rows = pd.concat([whole, pd.DataFrame([{"model": BERT, "n_items": 576, **paper}])])
+    caption = ""
+    rows = whole
+    if has_paper_items(whole):
+        published, source = read_published("hypernymy_singular_plural_agreement")
+        paper = {r.outcome.replace(" ", "_"): r.percent for r in published.itertuples()}
+        rows = pd.concat([whole, pd.DataFrame([{"model": BERT, "n_items": PAPER_SIZE, **paper}])])
+        caption = f"Last line: {source}."
     yield make_table(
         _title(table, "right in the singular, the plural, both or neither (percent)"),
         rows,
         {"model": text("model"), "items": count("n_items"), **shares},
-        f"Last line: {source}.",
+        caption,
         "agreement.csv",
     )
     asked = [name for name in table["model"].unique() if f"control:{name}" in set(table["model"])]
@@ -161,16 +174,20 @@ def error_tables(table: pd.DataFrame) -> Iterator[Table]:
     keys = ["model", *([RUN] if RUN in table else [])]
     rows = table.pivot_table(index=keys, columns="error", values="percent", sort=False)
     rows["n"] = table.groupby(keys, sort=False)["n_errors"].sum()
-    published, source = read_published("hypernymy_error_analysis")
-    paper = dict(zip(("itself", "hypernym", "generic", "fragment", "other"),
-                     published["percent"], strict=True))  # fmt: skip
-    rows = pd.concat([rows.reset_index(), pd.DataFrame([{"model": BERT, "n": 50, **paper}])])
+    rows = rows.reset_index()
+    caption = ""
+    if has_paper_items(table):
+        published, source = read_published("hypernymy_error_analysis")
+        paper = dict(zip(("itself", "hypernym", "generic", "fragment", "other"),
+                         published["percent"], strict=True))  # fmt: skip
+        rows = pd.concat([rows, pd.DataFrame([{"model": BERT, "n": 50, **paper}])])
+        caption = f"Last line: {source}, told apart by hand."
     yield make_table(
         _title(table, "kinds of wrong open-vocabulary answers (percent of the errors)"),
         rows,
         {"model": text("model"), "errors": count("n")}
         | {ERROR_NAMES[name]: number(name, 1) for name in CLASSES},
-        f"Last line: {source}, told apart by hand.",
+        caption,
         "errors.csv",
     )
     own = table[(table["n_errors"] > 0) & ~table["model"].str.contains(":")]

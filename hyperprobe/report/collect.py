@@ -8,14 +8,26 @@ from pathlib import Path
 
 import pandas as pd
 
+from hyperprobe.documents import Document
 from hyperprobe.errors import UserError
+from hyperprobe.finished import FinishedRun, damaged, read_run
 from hyperprobe.metrics.hypernymy import METRICS
 from hyperprobe.report.table import RUN
-from hyperprobe.runs import FinishedRun, read_run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-ZERO_SHOT = {"metrics": "metrics.csv", "mcnemar": "mcnemar.csv", "breakdown": "breakdown.csv"}
-ZERO_SHOT |= {"confusion": "confusion.csv"}
+# The tables of a zero-shot run, and columns that each must have (none: it may be empty).
+ZERO_SHOT: dict[str, tuple[str, ...]] = {
+    "metrics": ("diagnostic", "model", "n_items", *METRICS),
+    "mcnemar": ("diagnostic", "metric", "model", "other", "p_value"),
+    "breakdown": ("diagnostic", "model", "by", "value", "n_items", "singular", "plural"),
+    "confusion": (),
+}
+
+
+class AnalysisSettings(Document):
+    """What a report must know of an analysis's settings."""
+
+    predictions: str
 
 
 @dataclass
@@ -54,8 +66,8 @@ def collect(folders: Sequence[Path]) -> Material:
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in ZERO_SHOT}
     for label, run in material.runs.items():
         if run.command == "zero-shot":
-            for name, file in ZERO_SHOT.items():
-                parts[name].append(run.table(file).assign(**{RUN: label}))
+            for name, needs in ZERO_SHOT.items():
+                parts[name].append(run.table(f"{name}.csv", needs).assign(**{RUN: label}))
         elif run.command != "analyze":
             material.others.append(label)
     if asked:
@@ -65,7 +77,7 @@ def collect(folders: Sequence[Path]) -> Material:
             frame = pd.concat(frames, ignore_index=True)
             material.zero_shot[name] = _rename(frame, kept, renamed)
     by_digest = {
-        run.notes["files"].get("predictions.parquet"): label
+        run.files.get("predictions.parquet"): label
         for label, run in material.runs.items()
         if run.command == "zero-shot"
     }
@@ -73,10 +85,12 @@ def collect(folders: Sequence[Path]) -> Material:
     for label, run in material.runs.items():
         if run.command != "analyze":
             continue
-        of = by_digest.get(run.notes["settings"]["predictions"], label)
-        for file in run.notes["files"]:
+        if not run.has("agreement.csv"):
+            raise damaged(run.folder / "run.json")
+        of = by_digest.get(run.settings(AnalysisSettings).predictions, label)
+        for file in run.files:
             if file.endswith(".csv") and file != "metrics.csv":
-                frame = run.table(file).assign(**{RUN: of})
+                frame = run.table(file, ("diagnostic", "model")).assign(**{RUN: of})
                 keep = kept if asked and of != label else None
                 frame = _rename(frame, keep, renamed).assign(**{RUN: label})
                 tables.setdefault(file.removesuffix(".csv"), []).append(frame)
@@ -90,13 +104,13 @@ def _label(i: int) -> str:
 
 def find_analysis(run: FinishedRun) -> FinishedRun | None:
     """The latest analysis of a zero-shot run among the folders beside it."""
-    digest = run.notes.get("files", {}).get("predictions.parquet")
+    digest = run.files.get("predictions.parquet")
     found = []
     for notes in run.folder.parent.glob("analyze-*/run.json"):
         other = read_run(notes.parent)
-        if digest and other.notes["settings"].get("predictions") == digest:
+        if digest and other.settings(AnalysisSettings).predictions == digest:
             found.append(other)
-    return max(found, key=lambda other: str(other.notes["finished"]), default=None)
+    return max(found, key=lambda other: str(other.notes.get("finished")), default=None)
 
 
 Kept = set[tuple[str, str, str]]  # (run, diagnostic, model)

@@ -9,10 +9,17 @@ from typing import Any
 
 import pandas as pd
 
+from hyperprobe.analysis.compare import COLUMNS
 from hyperprobe.analysis.outcomes import is_baseline
 from hyperprobe.published import read_published
 from hyperprobe.report import figures
-from hyperprobe.report.analysis_tables import BERT, PROBE_NAMES, analysis_tables, largest_set
+from hyperprobe.report.analysis_tables import (
+    BERT,
+    PROBE_NAMES,
+    analysis_tables,
+    has_paper_items,
+    largest_set,
+)
 from hyperprobe.report.collect import Material
 from hyperprobe.report.comparison import comparison_findings, comparison_tables
 from hyperprobe.report.findings import (
@@ -91,7 +98,7 @@ def make_content(material: Material) -> Content:
         run = material.runs[label]
         name = f"{run.command} (run {label})"
         if run.command == "compare":
-            differences = run.table("metrics.csv")
+            differences = run.table("metrics.csv", COLUMNS)
             found += comparison_findings(differences, label)
             sections.append(
                 Section(f"other-{label}", "Comparison", blocks=list(comparison_tables(differences)))
@@ -245,12 +252,14 @@ def _memorisation(tables: Mapping[str, pd.DataFrame], names: list[str]) -> Itera
 def _errors(tables: Mapping[str, pd.DataFrame], names: list[str]) -> Iterator[Picture]:
     own = largest_set(tables["errors"])
     own = own[~own["model"].str.startswith("shuffled:")]
-    published, _ = read_published("hypernymy_error_analysis")
-    order = ["itself", "hypernym", "generic", "fragment", "other"]
-    paper = pd.DataFrame({"model": BERT, "error": order, "percent": published["percent"]})
+    if has_paper_items(own):
+        published, _ = read_published("hypernymy_error_analysis")
+        order = ["itself", "hypernym", "generic", "fragment", "other"]
+        paper = pd.DataFrame({"model": BERT, "error": order, "percent": published["percent"]})
+        own = pd.concat([own, paper])
     yield Picture(
         "errors",
-        figures.errors_figure(pd.concat([own, paper])),
+        figures.errors_figure(own),
         "Green answers are not wrong at all, only outside the nine categories; blue and purple "
         "ones copy the noun or a piece of it.",
         _source(own, "errors.csv"),

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from html import escape
+from html import escape as html_escape
 from importlib.resources import files
 from typing import Any
 
 import hyperprobe
+from hyperprobe.errors import printable
+from hyperprobe.finished import FinishedRun
 from hyperprobe.report.content import Content, Picture, Section
 from hyperprobe.report.findings import Finding
 from hyperprobe.report.style import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES
 from hyperprobe.report.table import RUN, Table
-from hyperprobe.runs import FinishedRun
 
 # What a figure's colours are called in `page.css`, which knows a light and a dark page.
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", ON_SERIES: "on-series"}
@@ -61,6 +62,11 @@ def page(content: Content, runs: Mapping[str, FinishedRun]) -> str:
         "",
     ]
     return "\n".join(parts)
+
+
+def escape(plain: str) -> str:
+    """The text as itself in HTML, in an element or an attribute."""
+    return html_escape(printable(plain))
 
 
 def _findings(findings: list[Finding]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from hyperprobe.report.content import Content, Picture, make_content
 from hyperprobe.report.findings import Finding
 from hyperprobe.report.html import page, provenance
 from hyperprobe.report.style import png_of
-from hyperprobe.report.table import Table, latex, markdown
+from hyperprobe.report.table import Table, latex, markdown, markdown_code, markdown_escape
 from hyperprobe.runs import Run, file_digest, write_bytes, write_text
 
 HTML, MARKDOWN, LATEX = "report.html", "report.md", "tables.tex"
@@ -35,6 +35,7 @@ def report(runs: Sequence[Path], results: Path = Path("results")) -> Report:
 
     The HTML file needs no other. Raises `UserError` when a folder holds no finished run.
     """
+    given = dict(locals())
     material = collect(runs)
     content = make_content(material)
     settings = {
@@ -43,7 +44,7 @@ def report(runs: Sequence[Path], results: Path = Path("results")) -> Report:
             for label, run in material.runs.items()
         }
     }
-    made = Run(results, "report", settings)
+    made = Run(results, "report", settings, given)
     pictures = [b for s in content.sections for b in s.blocks if isinstance(b, Picture)]
     written = []
     with progress("drawing", len(pictures)) as advance:
@@ -62,25 +63,29 @@ def report(runs: Sequence[Path], results: Path = Path("results")) -> Report:
 
 def markdown_report(content: Content, material: Material) -> str:
     """The report as Markdown, with its figures as files beside it."""
-    parts = [f"# {content.headline}.\n"]
+    parts = [f"# {markdown_escape(content.headline)}.\n"]
     parts += _bullets(content.findings)
     for section in content.sections:
-        parts += [f"\n## {section.title}\n", section.words, "", *_bullets(section.findings)]
+        title, words = markdown_escape(section.title), markdown_escape(section.words)
+        parts += [f"\n## {title}\n", words, "", *_bullets(section.findings)]
         for block in section.blocks:
             if isinstance(block, Table):
                 parts.append(markdown(block))
             else:
-                parts.append(f"![{block.caption}](figures/{block.name}.svg)\n\n*{block.caption}*\n")
+                words = markdown_escape(block.caption)
+                parts.append(f"![{words}](figures/{block.name}.svg)\n\n{words}\n")
     parts.append("\n## Provenance\n")
     for label, run in material.runs.items():
-        parts.append(f"**Run {label}: {run.command}**\n")
-        parts += [f"- {name}: `{value}`" for name, value in provenance(run)]
+        parts.append(f"**Run {label}: {markdown_escape(run.command)}**\n")
+        parts += [f"- {markdown_escape(k)}: {markdown_code(v)}" for k, v in provenance(run)]
         parts.append("")
     return "\n".join(parts)
 
 
 def _bullets(findings: Sequence[Finding]) -> list[str]:
-    return [f"- {f.text}{f' (run {f.run})' if f.run else ''}" for f in findings] + [""]
+    return [
+        f"- {markdown_escape(f.text)}{f' (run {f.run})' if f.run else ''}" for f in findings
+    ] + [""]
 
 
 def latex_tables(content: Content) -> str:

@@ -7,6 +7,8 @@ in `assets/page.css`; hue is never the only difference (markers and labels too).
 from __future__ import annotations
 
 import io
+import re
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +42,7 @@ SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "grid.color": GRID,
     "grid.linewidth": 0.7,
+    "text.parse_math": False,  # names may hold a $
     "text.color": INK,
     "xtick.color": MUTED,
     "ytick.color": MUTED,
@@ -49,6 +52,8 @@ SETTINGS: dict[str, Any] = {
     "legend.fontsize": 8.5,
 }
 
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
 
 @contextmanager
 def styled() -> Iterator[None]:
@@ -56,7 +61,9 @@ def styled() -> Iterator[None]:
     import matplotlib as mpl
 
     settings: Any = SETTINGS
-    with mpl.rc_context(settings):
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        # A letter that the font has not is drawn as a box.
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         yield
 
 
@@ -74,7 +81,7 @@ def svg_of(figure: Any) -> str:
     with styled():
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
         figure.set_layout_engine("none")  # it is laid out now, and stays so for a PNG
-    return out.getvalue()
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", out.getvalue())
 
 
 def png_of(figure: Any) -> bytes:

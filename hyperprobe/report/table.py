@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from hyperprobe.errors import one_line
 from hyperprobe.terminal import MISSING, percent, print_table
 
 Cell = Callable[[dict[str, Any]], str]
@@ -96,14 +97,35 @@ def markdown(table: Table) -> str:
     """A GitHub-flavoured Markdown table with its title and caption."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(map(markdown_escape, cells)) + " |"
 
-    parts = [f"**{table.title}**", ""]
+    parts = [f"**{markdown_escape(table.title)}**", ""]
     parts += [line(table.headers), "|---" + "|---:" * (len(table.headers) - 1) + "|"]
     parts += [line(row) for row in table.rows]
     if table.caption:
-        parts += ["", table.caption]
+        parts += ["", markdown_escape(table.caption)]
     return "\n".join(parts) + "\n"
+
+
+# What Markdown or HTML could take for more than itself.
+_MARKDOWN = re.compile(r"[\\`\[\]|$*~]|(?<!\w)_|_(?!\w)|^(?=[>#+\-=])")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_ENTITY = re.compile(r"&(?=#|[A-Za-z]\w*;)")
+
+
+def markdown_escape(plain: str) -> str:
+    """The text on one line, as itself in GitHub-flavoured Markdown."""
+    escaped = _MARKDOWN.sub(lambda match: "\\" + match[0], one_line(plain))
+    return _TAG.sub("&lt;", _ENTITY.sub("&amp;", escaped))
+
+
+def markdown_code(plain: str) -> str:
+    """The text as code on one line: between more backticks than stand in it."""
+    text = one_line(plain)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " * bool(longest)
+    return f"{fence}{space}{text}{space}{fence}"
 
 
 _LATEX = {
@@ -111,10 +133,13 @@ _LATEX = {
     "%": r"\%", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "–": "--", "²": "$^2$", "ε": r"$\varepsilon$", "<": "$<$", ">": "$>$",
     "−": "$-$", "→": r"$\rightarrow$", "≥": r"$\geq$",
+    "|": r"\textbar{}", "[": "{[}", "]": "{]}", "`": r"\textasciigrave{}",
 }  # fmt: skip
 
 
 def latex_escape(plain: str) -> str:
+    """The text on one line, as itself in LaTeX."""
+    plain = one_line(plain)
     return re.sub("|".join(map(re.escape, _LATEX)), lambda match: _LATEX[match[0]], plain)
 
 
