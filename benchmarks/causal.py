@@ -25,12 +25,12 @@ import torch
 
 from benchmarks.models import save_gpt2
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.models.causal import CausalModel
 from hyperprobe.models.language import CPU_ROWS, CPU_TOKENS
 from hyperprobe.models.load import load_model
-from hyperprobe.predictions import CONTEXTUAL, SINGULAR, make_clozes
-from hyperprobe.terminal import print_table
+from hyperprobe.probes.zero_shot.predictions import CONTEXTUAL, SINGULAR, make_clozes
+from hyperprobe.render.terminal import print_table
 
 Pair = tuple[tuple[int, ...], int]  # the text's tokens, and how many of them are given
 

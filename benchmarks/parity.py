@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks.models import END, save_bert, save_gpt2, save_t5
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.models.load import load_model
-from hyperprobe.terminal import print_table
+from hyperprobe.render.terminal import print_table
 
 SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 LIMIT = 1e-4

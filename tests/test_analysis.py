@@ -29,11 +29,11 @@ from hyperprobe.analysis.wording import (
     template_spread,
     with_own_prompt,
 )
-from hyperprobe.contexts.corpus import Skipped
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic.corpus import Skipped
+from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
-from hyperprobe.predictions import predict
+from hyperprobe.probes.zero_shot.predictions import predict
 
 ERRORS = Path(__file__).parent / "open_errors.tsv"
 SET = load_diagnostic("lm-diagnostic")

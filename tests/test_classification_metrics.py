@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hyperprobe.metrics.classification import accuracy_by_run, summarise, summarise_layers
+from hyperprobe.probes.classify.metrics import accuracy_by_run, summarise, summarise_layers
 
 ABOUT = {"setting": "seen", "model": "m", "input": "full", "classifier": "net", "layer": "",
          "question": "pair", "known": True}  # fmt: skip

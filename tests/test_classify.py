@@ -7,25 +7,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hyperprobe.classify import ClassifyResult, classify, net, probe
-from hyperprobe.classify.answers import answer
-from hyperprobe.classify.pairs import make_folds
-from hyperprobe.classify.representations import (
-    CHARACTERS,
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sentences import read_all, shipped_files
+from hyperprobe.errors import UserError
+from hyperprobe.names import CHARACTERS, EMBEDDED, EMBEDDED_VECTORS
+from hyperprobe.probes.classify import ClassifyResult, classify, net, probe
+from hyperprobe.probes.classify import tables as classify_tables
+from hyperprobe.probes.classify.answers import answer
+from hyperprobe.probes.classify.figures import classify_figures, folds_figure, layers_figure
+from hyperprobe.probes.classify.metrics import summarise
+from hyperprobe.probes.classify.pairs import make_folds
+from hyperprobe.probes.classify.representations import (
     Representation,
     characters,
     represent,
     static_vectors,
 )
-from hyperprobe.contexts.sentences import read_all, shipped_files
-from hyperprobe.diagnostic_files import load_diagnostic
-from hyperprobe.errors import UserError
-from hyperprobe.metrics.classification import summarise
-from hyperprobe.models.names import EMBEDDED, EMBEDDED_VECTORS
-from hyperprobe.report import classify_tables
-from hyperprobe.report.classify_figures import classify_figures, folds_figure, layers_figure
-from hyperprobe.report.style import save_figures
-from hyperprobe.runs import write_frame
+from hyperprobe.render.figure import save_figures
+from hyperprobe.runs.files import write_frame
 
 ANALYSES = ("layers", "control-task", "code-length")
 
@@ -134,7 +133,7 @@ def test_encodings_are_stored_by_content(
     (stored,) = tmp_path.iterdir()
     stored.write_bytes(stored.read_bytes()[:100])  # damaged: encoded again
     assert represent(name, folds, tmp_path).vectors.equal(first.vectors)
-    monkeypatch.setattr("hyperprobe.classify.representations.encode", None)
+    monkeypatch.setattr("hyperprobe.probes.classify.representations.encode", None)
     assert represent(name, folds, tmp_path).vectors.equal(first.vectors)
     with pytest.raises(TypeError):
         represent(name, folds.iloc[::2], tmp_path)

@@ -11,32 +11,32 @@ from typer.testing import CliRunner
 
 from hyperprobe.cli import app
 from hyperprobe.cli.lama import join_vocab_models
-from hyperprobe.command_line import as_options, command_line
-from hyperprobe.prompts.search import Options
+from hyperprobe.probes.prompts.probe import Options
+from hyperprobe.runs.command_line import as_options, command_line
 
 ODD = "a b/it's $x; [b] -e"
 CALLS: list[tuple[str, str, str, dict[str, Any]]] = [
-    ("zero-shot", "hyperprobe.zero_shot", "zero_shot", {}),
-    ("zero-shot", "hyperprobe.zero_shot", "zero_shot", {
+    ("zero-shot", "hyperprobe.probes.zero_shot.probe", "zero_shot", {}),
+    ("zero-shot", "hyperprobe.probes.zero_shot.probe", "zero_shot", {
         "models": [ODD, "-x", "ü"], "diagnostics": ["own.tsv"], "article": "marginal",
         "controls": ["random", "shuffled"], "results": Path("my results"), "device": "cpu",
         "dtype": "bf16", "trust_remote_code": True, "seed": 7, "pll": "original",
         "causal_scoring": "continuation",
     }),
-    ("lama", "hyperprobe.lama.evaluate", "lama", {}),
-    ("lama", "hyperprobe.lama.evaluate", "lama", {
+    ("lama", "hyperprobe.probes.lama.probe", "lama", {}),
+    ("lama", "hyperprobe.probes.lama.probe", "lama", {
         "models": ["a"], "sources": ["trex", ODD], "data": Path("d"), "relations": ["P19", "P20"],
         "vocab": ["a", "b"], "prompts": Path("p"), "lowercase": True, "multi_token": True,
         "negated": True, "mentions": True, "controls": ["random"], "seed": 3,
     }),
-    ("lama", "hyperprobe.lama.evaluate", "lama", {"vocab": Path("words.txt")}),
-    ("classify", "hyperprobe.classify", "classify", {}),
-    ("classify", "hyperprobe.classify", "classify", {
+    ("lama", "hyperprobe.probes.lama.probe", "lama", {"vocab": Path("words.txt")}),
+    ("classify", "hyperprobe.probes.classify", "classify", {}),
+    ("classify", "hyperprobe.probes.classify", "classify", {
         "models": ["a", "b"], "setting": "seen", "folds": Path(ODD), "layer": "1+2",
         "analyses": ["layers", "code-length"], "n_seeds": 2, "seed": 1,
     }),
-    ("prompts", "hyperprobe.prompts.search", "prompts", {}),
-    ("prompts", "hyperprobe.prompts.search", "prompts", {
+    ("prompts", "hyperprobe.probes.prompts.probe", "prompts", {}),
+    ("prompts", "hyperprobe.probes.prompts.probe", "prompts", {
         "models": ["a"], "methods": ["mine", "lpaqa"], "controls": ["none"], "lowercase": True,
         "options": Options("5", 3, 4, 2, (Path("c"), Path(ODD)), {"lpaqa": Path("x=y")}),
     }),
@@ -45,18 +45,18 @@ CALLS: list[tuple[str, str, str, dict[str, Any]]] = [
         "run": Path(ODD), "pairs": Path("p"), "corpus": [Path("c"), Path("d")],
         "text_field": "body", "ask_models": False, "device": "cpu", "seed": 2,
     }),
-    ("compare", "hyperprobe.analysis.compare", "compare", {
+    ("compare", "hyperprobe.compare.runs", "compare", {
         "folders": [Path("-a"), Path(ODD)], "published": True, "seed": 4,
     }),
     ("report", "hyperprobe.report.report", "report", {"runs": [Path("a"), Path(ODD)]}),
-    ("study", "hyperprobe.study", "study", {
+    ("study", "hyperprobe.probes.zero_shot.study", "study", {
         "path": Path("s.toml"), "seed": 2, "trust_remote_code": True,
     }),
-    ("contexts-mine", "hyperprobe.contexts.mine", "mine", {
+    ("contexts-mine", "hyperprobe.diagnostic.mine", "mine", {
         "corpus": [Path("a"), Path(ODD)], "diagnostics": ["own.tsv"], "best": 3,
         "text_field": "body", "processes": 1, "seed": 5,
     }),
-    ("build-diagnostic", "hyperprobe.diagnostic", "build", {
+    ("build-diagnostic", "hyperprobe.diagnostic.build", "build", {
         "names": ["lm-diagnostic"], "size": "all", "monosemous": "any", "wordnet": Path("w"),
     }),
 ]  # fmt: skip

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from hyperprobe.analysis.compare import _comparable
 from hyperprobe.analysis.memorisation import memorisation_effect
+from hyperprobe.compare.runs import _comparable
 from hyperprobe.errors import UserError
 from hyperprobe.report.analysis_tables import has_paper_items
 

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperprobe.cloze import SLOT
-from hyperprobe.contexts.check import Finding, check
-from hyperprobe.contexts.sentences import (
+from hyperprobe.diagnostic.build import CATEGORIES, NAMES
+from hyperprobe.diagnostic.check import Finding, check
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sentences import (
     Context,
     put_slot,
     read_all,
@@ -14,10 +16,8 @@ from hyperprobe.contexts.sentences import (
     shipped_files,
     shipped_probes,
 )
-from hyperprobe.diagnostic import CATEGORIES, NAMES
-from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.errors import UserError
-from hyperprobe.morphology import plural
+from hyperprobe.lexicon.morphology import plural
 
 GOOD = "From the hedge the robin sang, then carried a worm to its nest."
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hyperprobe.diagnostic import (
+from hyperprobe.diagnostic.build import (
     CATEGORIES,
     COLUMNS,
     NAMES,
@@ -13,9 +13,9 @@ from hyperprobe.diagnostic import (
     build_diagnostic,
     excluded_lemmas,
 )
-from hyperprobe.diagnostic_files import article_note, load_diagnostic
+from hyperprobe.diagnostic.files import article_note, load_diagnostic
 from hyperprobe.errors import UserError
-from hyperprobe.morphology import indefinite_article, plural
+from hyperprobe.lexicon.morphology import indefinite_article, plural
 
 PAPER_LARGEST_SHARE = 22.92  # percent; Ravichander et al. (2020), Table 2, majority
 

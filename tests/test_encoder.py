@@ -14,8 +14,8 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from hyperprobe.classify.encoder import Mention, encode, find_word, parse_layers
 from hyperprobe.errors import UserError
+from hyperprobe.models.embedding import Mention, encode, find_word, parse_layers
 from hyperprobe.models.load import load_encoder
 
 # (word, sentence, how the word is spelt before it is cut into pieces)

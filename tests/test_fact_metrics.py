@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperprobe.metrics.facts import (
+from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
     compare_on_facts,
     consistency,

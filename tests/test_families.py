@@ -32,7 +32,7 @@ def folders(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """The command line in this process: its exit code."""
-    monkeypatch.setattr("hyperprobe.zero_shot.EMBEDDED_VECTORS", ("word2vec",))
+    monkeypatch.setattr("hyperprobe.probes.zero_shot.probe.EMBEDDED_VECTORS", ("word2vec",))
     monkeypatch.setattr(sys, "argv", ["hyperprobe", *arguments])
     with pytest.raises(SystemExit) as end:
         cli.main()
@@ -83,7 +83,7 @@ def test_facts_of_every_family(
     name: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hyperprobe.lama.evaluate.EMBEDDED_VECTORS", ())
+    monkeypatch.setattr("hyperprobe.probes.lama.probe.EMBEDDED_VECTORS", ())
     (tmp_path / "facts.txt").write_text("bird\nfish\ntree\n")
     relation = tmp_path / "facts" / "is.jsonl"
     relation.parent.mkdir()

@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hyperprobe.analysis.analyze import COLUMNS, analyze
-from hyperprobe.analysis.compare import compare
+from hyperprobe.compare.runs import compare
 from hyperprobe.errors import UserError
-from hyperprobe.finished import read_run
-from hyperprobe.metrics.hypernymy import breakdown, compare_models, confusion, summarise
+from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
 from hyperprobe.report.collect import collect
 from hyperprobe.report.report import report
-from hyperprobe.runs import Run, corpus_digests
+from hyperprobe.runs.files import corpus_digests
+from hyperprobe.runs.read import read_run
+from hyperprobe.runs.run import Run
 
 ITEMS = (("robin", "bird"), ("eel", "fish"), ("rose", "flower"))
 N_ROWS = 2 * 3 * len(ITEMS)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperprobe.classify.folds import check_folds, read_folds
-from hyperprobe.classify.pairs import COLUMNS, SETTINGS, balanced_pairs, make_folds
-from hyperprobe.contexts.sentences import Context, read_all, shipped_files
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sentences import Context, read_all, shipped_files
 from hyperprobe.errors import UserError
-from hyperprobe.runs import write_frame
+from hyperprobe.probes.classify.folds import check_folds, read_folds
+from hyperprobe.probes.classify.pairs import COLUMNS, SETTINGS, balanced_pairs, make_folds
+from hyperprobe.runs.files import write_frame
 
 MANY = st.integers(9, 30)
 

@@ -15,15 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hyperprobe.analysis.corpus_counts import PairCounter, count_file, read_pair_counts
-from hyperprobe.classify.folds import read_folds
-from hyperprobe.classify.pairs import COLUMNS as FOLD_COLUMNS
-from hyperprobe.contexts import corpus
-from hyperprobe.contexts.check import check
-from hyperprobe.contexts.corpus import Skipped, read_chunks
-from hyperprobe.contexts.sentences import read_contexts
-from hyperprobe.diagnostic_files import article_note, load_diagnostic
+from hyperprobe.diagnostic import corpus
+from hyperprobe.diagnostic.check import check
+from hyperprobe.diagnostic.corpus import Skipped, read_chunks
+from hyperprobe.diagnostic.files import article_note, load_diagnostic
+from hyperprobe.diagnostic.sentences import read_contexts
 from hyperprobe.errors import UserError, one_line
-from hyperprobe.runs import corpus_digests
+from hyperprobe.probes.classify.folds import read_folds
+from hyperprobe.probes.classify.pairs import COLUMNS as FOLD_COLUMNS
+from hyperprobe.runs.files import corpus_digests
 
 PREDICTIONS = pd.DataFrame({"hyponym": ["robin", "oak"], "hypernym": ["bird", "tree"]})
 TSV = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperprobe.metrics.hypernymy import (
+from hyperprobe.probes.zero_shot.metrics import (
     METRICS,
     breakdown,
     compare_models,

@@ -12,8 +12,10 @@ from scipy.stats import spearmanr
 from hyperprobe.cli.lama import join_vocab_models
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
-from hyperprobe.lama.evaluate import lama
-from hyperprobe.lama.predictions import (
+from hyperprobe.models.load import load_model
+from hyperprobe.probes.lama.figures import lama_figures
+from hyperprobe.probes.lama.metrics import add_filtered_rank
+from hyperprobe.probes.lama.predictions import (
     choose_mentions,
     fit,
     predict_facts,
@@ -21,13 +23,11 @@ from hyperprobe.lama.predictions import (
     predict_mentions,
     predict_negated,
 )
-from hyperprobe.lama.prompts import Prompts
-from hyperprobe.lama.protocol import Fact, first_slot
-from hyperprobe.lama.reference_tokens import reference_tokenise
-from hyperprobe.lama.sources import Relation
-from hyperprobe.metrics.facts import add_filtered_rank
-from hyperprobe.models.load import load_model
-from hyperprobe.report.lama_figures import lama_figures
+from hyperprobe.probes.lama.probe import lama
+from hyperprobe.probes.lama.prompts import Prompts
+from hyperprobe.probes.lama.protocol import Fact, first_slot
+from hyperprobe.probes.lama.reference_tokens import reference_tokenise
+from hyperprobe.probes.lama.sources import Relation
 from tests.kills import finished_cells, kill_after
 from tests.test_cli import one_line_error, run
 

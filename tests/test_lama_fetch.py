@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hyperprobe.errors import UserError, one_line
-from hyperprobe.lama import fetch as fetching
-from hyperprobe.lama.fetch import fetch
+from hyperprobe.probes.lama import fetch as fetching
+from hyperprobe.probes.lama.fetch import fetch
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 

@@ -15,13 +15,13 @@ import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
-from hyperprobe.lama.predictions import predict_facts, predict_freq
-from hyperprobe.lama.protocol import select
-from hyperprobe.lama.reference_tokens import reference_tokenise
-from hyperprobe.lama.sources import load_relations, load_sources
-from hyperprobe.lama.vocabulary import make_vocabulary, read_words
-from hyperprobe.metrics.facts import add_filtered_rank, summarise_facts
 from hyperprobe.models.masked import MaskedModel
+from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts
+from hyperprobe.probes.lama.predictions import predict_facts, predict_freq
+from hyperprobe.probes.lama.protocol import select
+from hyperprobe.probes.lama.reference_tokens import reference_tokenise
+from hyperprobe.probes.lama.sources import load_relations, load_sources
+from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
 
 BATCH, TOP = 32, 10_000
 

@@ -7,12 +7,12 @@ import pytest
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
-from hyperprobe.lama.prompts import load_prompts
-from hyperprobe.lama.protocol import Vocabulary, select
-from hyperprobe.lama.sources import Relation, load_relations, load_sources
-from hyperprobe.lama.vocabulary import make_vocabulary, read_words
-from hyperprobe.lama.wordnet_facts import FOLDER, build_facts
 from hyperprobe.models.load import load_model
+from hyperprobe.probes.lama.prompts import load_prompts
+from hyperprobe.probes.lama.protocol import Vocabulary, select
+from hyperprobe.probes.lama.sources import Relation, load_relations, load_sources
+from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
+from hyperprobe.probes.lama.wordnet_facts import FOLDER, build_facts
 
 WORDS = CandidateSet(("Paris", "Rome", "bird", "fish"))
 

@@ -16,14 +16,14 @@ from safetensors.numpy import save_file
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError, one_line
-from hyperprobe.lama.asked import notes, relations_asked
-from hyperprobe.lama.prompts import load_prompts
-from hyperprobe.lama.protocol import Fact, Row, Vocabulary, is_row, select
-from hyperprobe.lama.sources import Relation, load_relations, load_sources
-from hyperprobe.lama.vocabulary import read_words
-from hyperprobe.models.options import check_seed
-from hyperprobe.prompts.asked import Options, check_asked
-from hyperprobe.prompts.splits import Split, check_split
+from hyperprobe.options import check_seed
+from hyperprobe.probes.lama.asked import notes, relations_asked
+from hyperprobe.probes.lama.prompts import load_prompts
+from hyperprobe.probes.lama.protocol import Fact, Row, Vocabulary, is_row, select
+from hyperprobe.probes.lama.sources import Relation, load_relations, load_sources
+from hyperprobe.probes.lama.vocabulary import read_words
+from hyperprobe.probes.prompts.asked import Options, check_asked
+from hyperprobe.probes.prompts.splits import Split, check_split
 
 WORDS = Vocabulary(None, CandidateSet(("Paris", "Rome")))
 FACT = {

@@ -8,7 +8,7 @@ import pytest
 
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, load_model
-from hyperprobe.models.names import EMBEDDED
+from hyperprobe.names import EMBEDDED
 
 
 def test_the_embedded_model_is_small_and_knows_its_files():

@@ -13,7 +13,8 @@ from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.language import boundary
 from hyperprobe.models.load import load_model
-from hyperprobe.models.masked import MaskedModel, Pll
+from hyperprobe.models.masked import MaskedModel
+from hyperprobe.options import Pll
 
 SHAPES = ("bert", "roberta", "albert")
 TEXTS = (

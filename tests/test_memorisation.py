@@ -5,7 +5,7 @@ from scipy.stats import bootstrap
 
 from hyperprobe.analysis.memorisation import load_coin, memorisation_effect
 from hyperprobe.errors import UserError
-from hyperprobe.metrics.uncertainty import bootstrap_difference
+from hyperprobe.statistics.intervals import bootstrap_difference
 
 
 def predictions(model: str = "embedded") -> pd.DataFrame:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hyperprobe.contexts import corpus, mine
-from hyperprobe.contexts.check import check
-from hyperprobe.contexts.corpus import Skipped, corpus_files, read_chunks, split_sentences
-from hyperprobe.contexts.sentences import read_contexts
+from hyperprobe.diagnostic import corpus, mine
+from hyperprobe.diagnostic.check import check
+from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.diagnostic.sentences import read_contexts
 from hyperprobe.errors import UserError
 
 PROBE = "From the top of the hedge the {} sang and then carried a worm to its nest."
@@ -74,7 +74,7 @@ def test_a_killed_search_ends_at_the_same_bytes(tmp_path: Path):
     path = write_corpus(tmp_path, n=30_000)
     expected = run_mine(path, tmp_path / "whole").path.read_bytes()
     script = (
-        "import sys; from pathlib import Path; from hyperprobe.contexts import corpus, mine\n"
+        "import sys; from pathlib import Path; from hyperprobe.diagnostic import corpus, mine\n"
         "corpus.CHUNK_BYTES = 20_000; mine.SAVE_SECONDS = 0\n"
         "mine.mine([Path(sys.argv[1])], ['lm-diagnostic-extended'], results=Path(sys.argv[2]))"
     )

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from hyperprobe.classify.encoder import LAST, encode, find_word
-from hyperprobe.classify.representations import _store, _stored
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.errors import UserError
+from hyperprobe.models.embedding import LAST, encode, find_word
 from hyperprobe.models.load import load_encoder, load_model
+from hyperprobe.probes.classify.representations import _store, _stored
 
 CLOZE = Cloze("x", "a robin is a ", ".", "robin")
 BIRDS = CandidateSet(("bird", "fish"))

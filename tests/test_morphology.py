@@ -3,8 +3,8 @@ from importlib.resources import files
 
 import pytest
 
-from hyperprobe.diagnostic_files import load_diagnostic
-from hyperprobe.morphology import indefinite_article, plural
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.lexicon.morphology import indefinite_article, plural
 
 
 @pytest.mark.parametrize(

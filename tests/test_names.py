@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hyperprobe.diagnostic import LM_DIAGNOSTIC
+from hyperprobe.diagnostic.build import LM_DIAGNOSTIC
 from hyperprobe.errors import UserError
 from hyperprobe.models import hub
 from hyperprobe.models.load import load_model
-from hyperprobe.models.names import distinct_models, is_vectors
-from hyperprobe.models.options import check_device
-from hyperprobe.prompts.search import _slug
-from hyperprobe.zero_shot import zero_shot
+from hyperprobe.names import distinct_models, is_vectors
+from hyperprobe.options import check_device
+from hyperprobe.probes.prompts.probe import _slug
+from hyperprobe.probes.zero_shot.probe import zero_shot
 
 
 def test_each_model_is_asked_once_and_in_order():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from hyperprobe.classify import net
-from hyperprobe.classify.analyses import control_task, logistic_log_odds, online_code
-from hyperprobe.classify.net import Examples, StackedNets, code_length, interact, train
 from hyperprobe.parallel import run_parallel
+from hyperprobe.probes.classify import net
+from hyperprobe.probes.classify.analyses import control_task, logistic_log_odds, online_code
+from hyperprobe.probes.classify.net import Examples, StackedNets, code_length, interact, train
 
 RANDOM = np.random.default_rng(0)
 VECTORS = torch.from_numpy(RANDOM.normal(size=(400, 12)).astype(np.float32))

@@ -10,25 +10,31 @@ import torch
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
-from hyperprobe.lama.evaluate import lama
-from hyperprobe.lama.predictions import predict_facts
-from hyperprobe.lama.prompts import Prompts, count_places, load_prompts, owner_of, save_prompts
-from hyperprobe.lama.protocol import Fact
-from hyperprobe.lama.sources import Relation
-from hyperprobe.lama.vectors import (
+from hyperprobe.models.load import load_model
+from hyperprobe.probes.lama.predictions import predict_facts
+from hyperprobe.probes.lama.probe import lama
+from hyperprobe.probes.lama.prompts import (
+    Prompts,
+    count_places,
+    load_prompts,
+    owner_of,
+    save_prompts,
+)
+from hyperprobe.probes.lama.protocol import Fact
+from hyperprobe.probes.lama.sources import Relation
+from hyperprobe.probes.lama.vectors import (
     encode_clozes,
     encode_subjects,
     score_vectors,
     slot_logits,
 )
-from hyperprobe.models.load import load_model
-from hyperprobe.prompts import autoprompt as search
-from hyperprobe.prompts.autoprompt import allowed_tokens, autoprompt, likely_tokens
-from hyperprobe.prompts.controls import RANDOM_EMBEDDINGS, RANDOM_MODEL, load_control
-from hyperprobe.prompts.finetune import finetuned
-from hyperprobe.prompts.learning import Exercise, descend, frozen, seeded
-from hyperprobe.prompts.optiprompt import optiprompt, random_vectors, vectors_of
-from hyperprobe.prompts.splits import Split
+from hyperprobe.probes.prompts import autoprompt as search
+from hyperprobe.probes.prompts.autoprompt import allowed_tokens, autoprompt, likely_tokens
+from hyperprobe.probes.prompts.controls import RANDOM_EMBEDDINGS, RANDOM_MODEL, load_control
+from hyperprobe.probes.prompts.finetune import finetuned
+from hyperprobe.probes.prompts.learning import Exercise, descend, frozen, seeded
+from hyperprobe.probes.prompts.optiprompt import optiprompt, random_vectors, vectors_of
+from hyperprobe.probes.prompts.splits import Split
 from tests.test_lama import write_source
 
 CANDIDATES = CandidateSet(("bird", "fish", "tree", "tool", "house"))
@@ -60,7 +66,7 @@ def loss(model: Any, prompts: Prompts | None = None) -> float:
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hyperprobe.prompts.optiprompt.MIN_STEPS", 12)
+    monkeypatch.setattr("hyperprobe.probes.prompts.optiprompt.MIN_STEPS", 12)
 
 
 @pytest.fixture
@@ -122,7 +128,7 @@ def test_only_the_vectors_move(bert: Any):
 
 @pytest.mark.parametrize(("start", "n"), [("manual", 4), ("5", 5), ("10", 10)])
 def test_vectors_learn(bert: Any, start: str, n: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("hyperprobe.prompts.optiprompt.MIN_STEPS", 100)
+    monkeypatch.setattr("hyperprobe.probes.prompts.optiprompt.MIN_STEPS", 100)
     split = Split(RELATION, FACTS, [], [], {})  # without dev, train decides
     found = optiprompt(bert, split, CANDIDATES, seed=0, start=start)
     assert len(found.vectors) == count_places(found.templates[0]) == n
@@ -346,7 +352,7 @@ def test_autoprompt_gives_a_text_that_scores_as_it_did(bert: Any):
 
 
 def test_fine_tuning_changes_the_model_for_a_while(bert: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("hyperprobe.prompts.finetune.LEARNING_RATE", 1e-3)
+    monkeypatch.setattr("hyperprobe.probes.prompts.finetune.LEARNING_RATE", 1e-3)
     before = weights(bert)
     split = Split(RELATION, FACTS, [], [], {})
     with finetuned(bert, split, CANDIDATES, 0):

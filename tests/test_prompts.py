@@ -12,17 +12,23 @@ import pytest
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
-from hyperprobe.lama.prompts import load_prompts
-from hyperprobe.lama.protocol import Fact, Vocabulary
-from hyperprobe.lama.sources import Relation, load_relations
-from hyperprobe.metrics.prompts import mark_outcomes, paper_tables, summarise_prompts
 from hyperprobe.models.load import load_model
-from hyperprobe.prompts.classifiers import majority, predict_class_prior, predict_naive_bayes
-from hyperprobe.prompts.controls import load_control
-from hyperprobe.prompts.search import Options, prompts
-from hyperprobe.prompts.splits import Split, check_split, given_split, load_splits, seeded_split
-from hyperprobe.prompts.texts import best_of, mine_templates
-from hyperprobe.prompts.uhn import leaks_answer
+from hyperprobe.probes.lama.prompts import load_prompts
+from hyperprobe.probes.lama.protocol import Fact, Vocabulary
+from hyperprobe.probes.lama.sources import Relation, load_relations
+from hyperprobe.probes.prompts.classifiers import majority, predict_class_prior, predict_naive_bayes
+from hyperprobe.probes.prompts.controls import load_control
+from hyperprobe.probes.prompts.metrics import mark_outcomes, paper_tables, summarise_prompts
+from hyperprobe.probes.prompts.probe import Options, prompts
+from hyperprobe.probes.prompts.splits import (
+    Split,
+    check_split,
+    given_split,
+    load_splits,
+    seeded_split,
+)
+from hyperprobe.probes.prompts.texts import best_of, mine_templates
+from hyperprobe.probes.prompts.uhn import leaks_answer
 from tests.kills import finished_cells, kill_after
 from tests.test_cli import one_line_error, run
 
@@ -50,7 +56,7 @@ def write_source(folder: Path, n_relations: int = 2) -> Path:
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hyperprobe.prompts.optiprompt.MIN_STEPS", 2)
+    monkeypatch.setattr("hyperprobe.probes.prompts.optiprompt.MIN_STEPS", 2)
 
 
 @pytest.fixture

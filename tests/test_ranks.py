@@ -26,22 +26,27 @@ from hyperprobe.analysis.wording import (
     with_own_prompt,
 )
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.diagnostic_files import load_diagnostic
-from hyperprobe.lama.predictions import predict_facts, predict_mentions
-from hyperprobe.lama.protocol import Fact
-from hyperprobe.lama.sources import Relation
-from hyperprobe.metrics.facts import add_filtered_rank, summarise_facts, summarise_mentions
-from hyperprobe.metrics.hypernymy import breakdown, compare_models, summarise
-from hyperprobe.metrics.uncertainty import mcnemar_exact
+from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.models.base import rank_scores
 from hyperprobe.models.language import ranking_of, top_of
 from hyperprobe.models.load import load_model
 from hyperprobe.models.static import StaticModel
-from hyperprobe.predictions import SINGULAR, closed_predictions, predict, predict_probe
-from hyperprobe.prompts.learning import Exercise
-from hyperprobe.prompts.splits import Split
-from hyperprobe.prompts.texts import best_of
-from hyperprobe.ranks import more, rank_correlations, reciprocal, success
+from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts, summarise_mentions
+from hyperprobe.probes.lama.predictions import predict_facts, predict_mentions
+from hyperprobe.probes.lama.protocol import Fact
+from hyperprobe.probes.lama.sources import Relation
+from hyperprobe.probes.prompts.learning import Exercise
+from hyperprobe.probes.prompts.splits import Split
+from hyperprobe.probes.prompts.texts import best_of
+from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, summarise
+from hyperprobe.probes.zero_shot.predictions import (
+    SINGULAR,
+    closed_predictions,
+    predict,
+    predict_probe,
+)
+from hyperprobe.statistics.intervals import mcnemar_exact
+from hyperprobe.statistics.ranks import more, rank_correlations, reciprocal, success
 
 SET = load_diagnostic("lm-diagnostic")
 SCORES = np.array(

@@ -11,11 +11,11 @@ from gensim.models import KeyedVectors
 from transformers import BertTokenizer
 
 from hyperprobe.cloze import SLOT
-from hyperprobe.diagnostic import CATEGORIES, NAMES
-from hyperprobe.diagnostic_files import load_diagnostic
-from hyperprobe.models.names import EMBEDDED_FOLDER
+from hyperprobe.diagnostic.build import CATEGORIES, NAMES
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.lexicon.morphology import plural
 from hyperprobe.models.static import load_vectors
-from hyperprobe.morphology import plural
+from hyperprobe.names import EMBEDDED_FOLDER
 from recipe.batches import Sequences, encode, epoch, load
 from recipe.coin import DICTIONARY, SENTENCE, sentences, toss_balanced
 from recipe.corpus import Contamination, build

@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hyperprobe.metrics.hypernymy import METRICS
-from hyperprobe.models.names import EMBEDDED
-from hyperprobe.zero_shot import ZeroShotResult, zero_shot
+from hyperprobe.names import EMBEDDED
+from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
 
 REFERENCE = Path(__file__).parents[1] / "results" / "reference" / "zero-shot-metrics.csv"
 

@@ -14,22 +14,22 @@ from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from hyperprobe.analysis.analyze import analyze
-from hyperprobe.analysis.compare import compare
+from hyperprobe.compare.report import comparison_findings
+from hyperprobe.compare.runs import compare
+from hyperprobe.data.published import read_published
 from hyperprobe.errors import UserError
-from hyperprobe.finished import read_run
-from hyperprobe.lama.sources import GOOGLE_RE, TREX
-from hyperprobe.metrics.uncertainty import newcombe_interval, wilson_interval
-from hyperprobe.models.names import EMBEDDED_VECTORS
-from hyperprobe.published import read_published
+from hyperprobe.names import EMBEDDED_VECTORS
+from hyperprobe.probes.lama.sources import GOOGLE_RE, TREX
+from hyperprobe.probes.zero_shot.probe import zero_shot
+from hyperprobe.render.figure import SERIES, png_of, svg_of
+from hyperprobe.render.table import Table, latex, markdown
 from hyperprobe.report import figures
 from hyperprobe.report.analysis_tables import analysis_tables
 from hyperprobe.report.collect import collect
-from hyperprobe.report.comparison import comparison_findings
 from hyperprobe.report.report import Report, report
-from hyperprobe.report.style import SERIES, png_of, svg_of
-from hyperprobe.report.table import Table, latex, markdown
-from hyperprobe.runs import file_digest
-from hyperprobe.zero_shot import zero_shot
+from hyperprobe.runs.files import file_digest
+from hyperprobe.runs.read import read_run
+from hyperprobe.statistics.intervals import newcombe_interval, wilson_interval
 
 PACKAGE = Path(figures.__file__).parent
 VOID = {"meta", "link", "br", "img", "hr", "input"}

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from hyperprobe.errors import UserError
-from hyperprobe.runs import Run, write_frame
+from hyperprobe.runs.files import write_frame
+from hyperprobe.runs.run import Run
 
 FRAME = pd.DataFrame({"a": [1, 2]})
 

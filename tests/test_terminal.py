@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
-from hyperprobe import cli, terminal
+from hyperprobe import cli
 from hyperprobe.cli.common import say
-from hyperprobe.report.style import new_figure, png_of, styled, svg_of
-from hyperprobe.report.table import Table, latex, markdown, markdown_code, markdown_escape
+from hyperprobe.render import terminal
+from hyperprobe.render.figure import new_figure, png_of, styled, svg_of
+from hyperprobe.render.table import Table, latex, markdown, markdown_code, markdown_escape
 
 NAMES = (
     "\x1b[31mred", "\x1b]0;title\x07", "[/b]", "[bold]x", ":smile:", "a\rb", "x\u202ey", "ü 語",
@@ -78,7 +79,7 @@ def test_a_table_of_any_names_keeps_its_shape():
 
 
 def test_latex_specials():
-    from hyperprobe.report.table import latex_escape
+    from hyperprobe.render.table import latex_escape
 
     assert latex_escape("\\{}$&#%_~^") == (
         r"\textbackslash{}\{\}\$\&\#\%\_\textasciitilde{}\textasciicircum{}"

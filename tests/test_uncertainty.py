@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, bootstrap
 
-from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact
+from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
 
 outcomes = st.lists(st.booleans(), min_size=1, max_size=60)
 

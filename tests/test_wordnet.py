@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from hyperprobe.data import data_folder
-from hyperprobe.diagnostic import build_diagnostic
+from hyperprobe.data.files import data_folder
+from hyperprobe.diagnostic.build import build_diagnostic
 from hyperprobe.errors import UserError
-from hyperprobe.wordnet import (
+from hyperprobe.lexicon.wordnet import (
     FILES,
     count_senses,
     damage_named,
@@ -96,7 +96,7 @@ def test_zips_that_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(UserError, match="no whole zip file"):
         open_wordnet(path)
-    monkeypatch.setattr("hyperprobe.wordnet.MAX_DOCUMENT", 1000)
+    monkeypatch.setattr("hyperprobe.lexicon.wordnet.MAX_DOCUMENT", 1000)
     with pytest.raises(UserError, match="data.noun of .* is larger than any WordNet's"):
         open_wordnet(write_zip(path, content=b"0" * 1_000_000))
     assert not list(tmp_path.parent.glob("data.*"))

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hyperprobe.contexts.workers import in_order
 from hyperprobe.errors import UserError
+from hyperprobe.workers import in_order
 
 PATIENCE = 60.0
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks into /proc")

@@ -21,7 +21,7 @@ def report_command(
 
     Example: hyperprobe report results/zero-shot-0123456789
     """
-    from hyperprobe import terminal
+    from hyperprobe.render import terminal
     from hyperprobe.report.report import report
 
     made = report(runs, results)

@@ -8,9 +8,10 @@ import pandas as pd
 
 from hyperprobe.analysis.agreement import ALL, OUTCOMES
 from hyperprobe.analysis.errors import CLASSES
-from hyperprobe.diagnostic import LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
-from hyperprobe.published import read_published
-from hyperprobe.report.table import (
+from hyperprobe.data.published import read_published
+from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
+from hyperprobe.probes.zero_shot.tables import category_order
+from hyperprobe.render.table import (
     RUN,
     Cell,
     Table,
@@ -21,7 +22,6 @@ from hyperprobe.report.table import (
     share,
     text,
 )
-from hyperprobe.report.zero_shot_tables import category_order
 
 PROBE_NAMES = {
     "singular": "singular",

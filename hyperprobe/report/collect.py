@@ -10,9 +10,9 @@ import pandas as pd
 
 from hyperprobe.documents import Document
 from hyperprobe.errors import UserError
-from hyperprobe.finished import FinishedRun, damaged, read_run
-from hyperprobe.metrics.hypernymy import METRICS
-from hyperprobe.report.table import RUN
+from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.render.table import RUN
+from hyperprobe.runs.read import FinishedRun, damaged, read_run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # The tables of a zero-shot run, and columns that each must have (none: it may be empty).

@@ -9,9 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from hyperprobe.analysis.compare import COLUMNS
 from hyperprobe.analysis.outcomes import is_baseline
-from hyperprobe.published import read_published
+from hyperprobe.compare.report import comparison_findings, comparison_tables
+from hyperprobe.compare.runs import COLUMNS
+from hyperprobe.data.published import read_published
+from hyperprobe.probes.zero_shot.tables import category_table, metrics_tables, paired_tables
+from hyperprobe.render.figure import svg_of
+from hyperprobe.render.table import RUN, Table
 from hyperprobe.report import figures
 from hyperprobe.report.analysis_tables import (
     BERT,
@@ -21,7 +25,6 @@ from hyperprobe.report.analysis_tables import (
     largest_set,
 )
 from hyperprobe.report.collect import Material
-from hyperprobe.report.comparison import comparison_findings, comparison_tables
 from hyperprobe.report.findings import (
     Finding,
     analysis_findings,
@@ -31,9 +34,6 @@ from hyperprobe.report.findings import (
     zero_shot_findings,
 )
 from hyperprobe.report.generic_table import generic_table
-from hyperprobe.report.style import svg_of
-from hyperprobe.report.table import RUN, Table
-from hyperprobe.report.zero_shot_tables import category_table, metrics_tables, paired_tables
 
 
 @dataclass(frozen=True)

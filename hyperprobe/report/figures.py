@@ -2,7 +2,7 @@
 
 Each takes the rows that it shows, of one diagnostic set, and draws with the
 object-oriented API: nothing is opened and no global state is left behind. Save
-what comes back with `hyperprobe.report.style.svg_of` or `png_of`, or any way
+what comes back with `hyperprobe.render.figure.svg_of` or `png_of`, or any way
 that matplotlib knows.
 """
 
@@ -19,12 +19,8 @@ from matplotlib.artist import Artist
 from hyperprobe.analysis.agreement import ALL, OUTCOMES
 from hyperprobe.analysis.errors import CLASSES
 from hyperprobe.analysis.frequency import WORDFREQ
-from hyperprobe.report.analysis_tables import (
-    ERROR_NAMES,
-    PROBE_NAMES,
-    readable_template,
-)
-from hyperprobe.report.style import (
+from hyperprobe.probes.zero_shot.tables import category_order
+from hyperprobe.render.figure import (
     GRID,
     INK,
     MARKERS,
@@ -35,7 +31,7 @@ from hyperprobe.report.style import (
     new_figure,
     styled,
 )
-from hyperprobe.report.zero_shot_tables import category_order
+from hyperprobe.report.analysis_tables import ERROR_NAMES, PROBE_NAMES, readable_template
 
 NAME_LENGTH = 26
 ROW = 0.2  # inches of height for one line of dots

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import is_baseline
-from hyperprobe.models.names import EMBEDDED
+from hyperprobe.names import EMBEDDED
+from hyperprobe.render.table import RUN, format_p
 from hyperprobe.report.analysis_tables import largest_set, readable_template
-from hyperprobe.report.table import RUN, format_p
 
 
 @dataclass(frozen=True)

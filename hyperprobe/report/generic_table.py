@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from hyperprobe.report.table import RUN, Cell, Table, count, make_table, number, p_value, text
+from hyperprobe.render.table import RUN, Cell, Table, count, make_table, number, p_value, text
 
 ENDS = ("_low", "_high")
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hyperprobe.progress import progress
+from hyperprobe.render.figure import png_of
+from hyperprobe.render.html import page, provenance
+from hyperprobe.render.table import Table, latex, markdown, markdown_code, markdown_escape
 from hyperprobe.report.collect import Material, collect
 from hyperprobe.report.content import Content, Picture, make_content
 from hyperprobe.report.findings import Finding
-from hyperprobe.report.html import page, provenance
-from hyperprobe.report.style import png_of
-from hyperprobe.report.table import Table, latex, markdown, markdown_code, markdown_escape
-from hyperprobe.runs import Run, file_digest, write_bytes, write_text
+from hyperprobe.runs.files import file_digest, write_bytes, write_text
+from hyperprobe.runs.run import Run
 
 HTML, MARKDOWN, LATEX = "report.html", "report.md", "tables.tex"
 
