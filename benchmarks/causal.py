@@ -124,7 +124,7 @@ def main() -> None:
             candidates = CandidateSet.of(frame[probe.gold])
             clozes = make_clozes(frame[frame[probe.prompt] != ""], probe, "gold")
             for scoring in ("full", "continuation"):
-                model = load_model(folder, "cpu", causal_scoring=scoring)  # type: ignore[arg-type]
+                model = load_model(folder, device="cpu", causal_scoring=scoring)  # type: ignore[arg-type]
                 assert isinstance(model, CausalModel)
                 row = compare(model, clozes, candidates, arguments.sample)
                 rows.append([f"{probe.name}, {scoring}", *row])

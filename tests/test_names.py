@@ -14,7 +14,7 @@ from hyperprobe.models import hub
 from hyperprobe.models.load import load_model
 from hyperprobe.names import distinct_models, is_vectors
 from hyperprobe.options import check_device
-from hyperprobe.probes.prompts.probe import _slug
+from hyperprobe.probes.prompts.asked import slug
 from hyperprobe.probes.zero_shot.probe import zero_shot
 
 
@@ -70,7 +70,7 @@ def test_what_is_no_device(device: str, tiny_models: dict[str, Path]):
     with pytest.raises(UserError, match="unknown device .*choose from auto"):
         check_device(device)
     with pytest.raises(UserError, match="unknown device"):
-        load_model(str(tiny_models["bert"]), device)
+        load_model(str(tiny_models["bert"]), device=device)
 
 
 def test_a_device_that_is_not_here(tiny_models: dict[str, Path]):
@@ -142,9 +142,9 @@ def test_without_the_hub_there_is_one_attempt_and_one_line(monkeypatch: pytest.M
 
 def test_slugs_are_distinct():
     names = ["./m/a", "m/a", "./m-a", "m-a", "m a", "m_a", ".m-a", "M-a", "x" * 300, "x" * 301]
-    assert len({_slug(name) for name in names}) == len(names)
-    assert _slug("bert-base-uncased") == "bert-base-uncased"
-    assert all(len(_slug(name)) < 100 for name in names)
+    assert len({slug(name) for name in names}) == len(names)
+    assert slug("bert-base-uncased") == "bert-base-uncased"
+    assert all(len(slug(name)) < 100 for name in names)
 
 
 def test_a_folder_called_as_a_baseline_is_asked_beside_it(

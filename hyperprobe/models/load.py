@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from hyperprobe.models import pretrained
 from hyperprobe.models.hub import only_local
@@ -11,26 +11,29 @@ from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.pretrained import family_of, load_language_model, read_config
 from hyperprobe.models.static import StaticModel, load_vectors
 from hyperprobe.names import RANDOM, is_vectors, model_path
-from hyperprobe.options import ModelOptions
+from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
 
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
 
 
-def load_model(name: str, options: ModelOptions | None = None) -> LanguageModel | StaticModel:
+def load_model(
+    name: str, options: ModelOptions | None = None, **keywords: Unpack[ModelKeywords]
+) -> LanguageModel | StaticModel:
     """The model called `name`.
 
     `embedded` is the masked LM that ships and `word2vec` the vectors that ship;
     a file is read as static vectors; anything else is a Hugging Face folder or
     hub name of a masked, causal or sequence-to-sequence LM, whose config says
     which. `random:NAME` has NAME's shape and tokenizer, and random weights of
-    a fixed seed. Raises `UserError` when there is no such model or it cannot
+    a fixed seed. `options` say how it is loaded and asked, or their fields as keywords.
+    Raises `UserError` when there is no such model or it cannot
     fill a slot.
     """
     path = model_path(name)
     if is_vectors(name):
         return StaticModel(name, load_vectors(path), identify(name))
-    options = options or ModelOptions()
+    options = options or ModelOptions(**keywords)
     folder, local = _folder(name)
     random = name.startswith(RANDOM)
     return load_language_model(name, folder, options, random, identify(name), local)

@@ -9,7 +9,7 @@ from hyperprobe.names import EMBEDDED
 from hyperprobe.probes.zero_shot.metrics import METRICS
 from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
 
-REFERENCE = Path(__file__).parents[1] / "results" / "reference" / "zero-shot-metrics.csv"
+REFERENCE = Path(__file__).parents[3] / "results" / "reference" / "zero-shot-metrics.csv"
 
 
 @pytest.fixture(scope="module")

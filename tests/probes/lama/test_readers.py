@@ -22,7 +22,7 @@ from hyperprobe.probes.lama.prompts import load_prompts
 from hyperprobe.probes.lama.protocol import Fact, Row, Vocabulary, is_row, select
 from hyperprobe.probes.lama.sources import Relation, load_relations, load_sources
 from hyperprobe.probes.lama.vocabulary import read_words
-from hyperprobe.probes.prompts.asked import Options, check_asked
+from hyperprobe.probes.prompts.asked import SearchOptions, check_asked
 from hyperprobe.probes.prompts.splits import Split, check_split
 
 WORDS = Vocabulary(None, CandidateSet(("Paris", "Rome")))
@@ -297,22 +297,22 @@ def test_a_seed_that_not_every_generator_takes(seed: Any):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (Options(vectors="²"), "--vectors"),
-        (Options(vectors="0"), "--vectors"),
-        (Options(vectors="1000"), "of at most 100"),
-        (Options(steps=0), "--steps 0"),
-        (Options(n_candidates=-1), "--candidates -1"),
-        (Options(top_k=-1), "--top-k -1"),
+        (SearchOptions(vectors="²"), "--vectors"),
+        (SearchOptions(vectors="0"), "--vectors"),
+        (SearchOptions(vectors="1000"), "of at most 100"),
+        (SearchOptions(steps=0), "--steps 0"),
+        (SearchOptions(n_candidates=-1), "--candidates -1"),
+        (SearchOptions(top_k=-1), "--top-k -1"),
     ],
 )
-def test_numbers_of_a_search_are_checked_first(options: Options, says: str):
+def test_numbers_of_a_search_are_checked_first(options: SearchOptions, says: str):
     with pytest.raises(UserError, match=says):
         check_asked(["m"], ["optiprompt"], ["none"], options, 0)
 
 
 def test_two_models_do_not_share_a_folder():
     with pytest.raises(UserError, match="would share the folder m-a"):
-        check_asked(["./m/a", "./m-a"], ["optiprompt"], ["none"], Options(), 0)
+        check_asked(["./m/a", "./m-a"], ["optiprompt"], ["none"], SearchOptions(), 0)
 
 
 def test_data_that_is_not_there_or_not_used(tmp_path: Path):

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from family_models import save_model
 
 from hyperprobe import cli
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.probes.zero_shot.study import read_plan, study
+from tests.tiny_models import save_model
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from conftest import SPREAD
-from family_models import save_model
 from transformers import AutoTokenizer
 
 from hyperprobe import cli
 from hyperprobe.cloze import CandidateSet, parse_cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import family, load_model
+from hyperprobe.options import ModelOptions
+from tests.tiny_models import SPREAD, save_model
 
 CLOZE = parse_cloze("A robin is a [MASK].", "robin")
 BIRDS = CandidateSet(("bird", "fish"))
@@ -261,10 +261,10 @@ def test_a_model_larger_than_the_gpu_is_spread(folders, monkeypatch: pytest.Monk
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100_000, 200_000))
     monkeypatch.setattr(pretrained, "_bytes_of_weights", lambda folder, dtype: 95_000)
     folder = str(folders["GPT2"])
-    assert pretrained._placement(folder, pretrained.Loading("auto")) == {"device_map": "auto"}
+    assert pretrained._placement(folder, ModelOptions("auto")) == {"device_map": "auto"}
     monkeypatch.setattr(pretrained, "_bytes_of_weights", lambda folder, dtype: 50_000)
-    assert pretrained._placement(folder, pretrained.Loading("auto")) == {}
-    assert pretrained._placement(folder, pretrained.Loading("cuda:0")) == {}
+    assert pretrained._placement(folder, ModelOptions("auto")) == {}
+    assert pretrained._placement(folder, ModelOptions("cuda:0")) == {}
 
 
 def test_the_size_of_weights_is_read_without_loading_them(folders):

@@ -186,7 +186,7 @@ def test_the_paper_s_finding_on_the_embedded_model(
         rows = (folds["setting"] == setting).to_numpy()
         own = summarise(answer(shown.of(rows), folds[rows], "full", [0]))
         accuracy[setting] = own["accuracy_mean"][0]
-    stored = pd.read_csv(Path(__file__).parents[1] / "results/reference/classify-metrics.csv")
+    stored = pd.read_csv(Path(__file__).parents[3] / "results/reference/classify-metrics.csv")
     whole = stored[(stored["model"] == EMBEDDED) & (stored["input"] == "full")]
     for setting, mean in whole.set_index("setting")["accuracy_mean"].items():
         assert accuracy[setting] == pytest.approx(mean, abs=7), setting

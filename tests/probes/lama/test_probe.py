@@ -28,8 +28,8 @@ from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
 from hyperprobe.probes.lama.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.sources import Relation
+from tests.cli.test_cli import one_line_error, run
 from tests.kills import finished_cells, kill_after
-from tests.test_cli import one_line_error, run
 
 CANDIDATES = CandidateSet(("bird", "fish", "tree", "tool", "house"))
 RELATION = Relation(

@@ -11,6 +11,7 @@ import torch
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
+from hyperprobe.options import ModelOptions
 from hyperprobe.probes.lama.predictions import predict_facts
 from hyperprobe.probes.lama.probe import lama
 from hyperprobe.probes.lama.prompts import (
@@ -35,7 +36,7 @@ from hyperprobe.probes.prompts.finetune import finetuned
 from hyperprobe.probes.prompts.learning import Exercise, descend, frozen, seeded
 from hyperprobe.probes.prompts.optiprompt import optiprompt, random_vectors, vectors_of
 from hyperprobe.probes.prompts.splits import Split
-from tests.test_lama import write_source
+from tests.probes.lama.test_probe import write_source
 
 CANDIDATES = CandidateSet(("bird", "fish", "tree", "tool", "house"))
 RELATION = Relation("mine", "P1", Path("P1.jsonl"), "the [X] is a [Y] .")
@@ -367,16 +368,22 @@ def test_fine_tuning_changes_the_model_for_a_while(bert: Any, monkeypatch: pytes
 
 def test_random_embeddings_are_all_that_is_random(tiny_models: dict[str, Path]):
     name = str(tiny_models["bert"])
-    plain, control = weights(load_control(name)), load_control(name, RANDOM_EMBEDDINGS)
+    plain, control = (
+        weights(load_control(ModelOptions(), name)),
+        load_control(ModelOptions(), name, RANDOM_EMBEDDINGS),
+    )
     changed = {key for key, value in weights(control).items() if not torch.equal(plain[key], value)}
     assert changed == {"bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"}
-    assert same(weights(control), weights(load_control(name, RANDOM_EMBEDDINGS)))
+    assert same(weights(control), weights(load_control(ModelOptions(), name, RANDOM_EMBEDDINGS)))
     assert control.name == f"random-embeddings:{name}"
 
 
 def test_a_random_model_keeps_nothing_but_the_spread(tiny_models: dict[str, Path]):
     name = str(tiny_models["bert"])
-    plain, control = weights(load_control(name)), load_control(name, RANDOM_MODEL)
+    plain, control = (
+        weights(load_control(ModelOptions(), name)),
+        load_control(ModelOptions(), name, RANDOM_MODEL),
+    )
     drawn = weights(control)
     for key, value in plain.items():
         if value.ndim > 1:
@@ -385,7 +392,7 @@ def test_a_random_model_keeps_nothing_but_the_spread(tiny_models: dict[str, Path
             assert float(drawn[key].std()) == pytest.approx(float(value.std()), rel=0.15), key
         elif value.dtype.is_floating_point:
             assert set(drawn[key].tolist()) == ({0.0} if key.endswith("bias") else {1.0}), key
-    assert same(drawn, weights(load_control(name, RANDOM_MODEL)))
+    assert same(drawn, weights(load_control(ModelOptions(), name, RANDOM_MODEL)))
 
 
 def test_gradient_methods_refuse_other_models(bert: Any):

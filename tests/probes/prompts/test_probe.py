@@ -13,13 +13,15 @@ import pytest
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
+from hyperprobe.options import ModelOptions
 from hyperprobe.probes.lama.prompts import load_prompts
 from hyperprobe.probes.lama.protocol import Fact, Vocabulary
 from hyperprobe.probes.lama.sources import Relation, load_relations
+from hyperprobe.probes.prompts.asked import SearchOptions
 from hyperprobe.probes.prompts.classifiers import majority, predict_class_prior, predict_naive_bayes
 from hyperprobe.probes.prompts.controls import load_control
 from hyperprobe.probes.prompts.metrics import mark_outcomes, paper_tables, summarise_prompts
-from hyperprobe.probes.prompts.probe import Options, prompts
+from hyperprobe.probes.prompts.probe import prompts
 from hyperprobe.probes.prompts.splits import (
     Split,
     check_split,
@@ -29,8 +31,8 @@ from hyperprobe.probes.prompts.splits import (
 )
 from hyperprobe.probes.prompts.texts import best_of, mine_templates
 from hyperprobe.probes.prompts.uhn import leaks_answer
+from tests.cli.test_cli import one_line_error, run
 from tests.kills import finished_cells, kill_after
-from tests.test_cli import one_line_error, run
 
 WORDS = ("bird", "fish", "tree", "tool", "house")
 VOCABULARY = Vocabulary(None, CandidateSet(WORDS))
@@ -288,7 +290,7 @@ def reference_tokens(tokenizer: Any, text: str) -> list[str]:
 
 
 def check_tokens(templates: Any) -> None:
-    model = load_control("embedded")
+    model = load_control(ModelOptions(), "embedded")
     for template in templates:
         cloze = Fact("1", "Jean Dupont", "x").cloze(template)
         (ids,) = model.tokenise([cloze.fill("[MASK]")])
@@ -335,9 +337,9 @@ def test_every_method_and_control(tmp_path: Path, tiny_models: dict[str, Path]):
         (lpaqa / f"P{i}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("A robin is some bird. The oak, a tree.\n")
-    options = Options("5", 5, 2, 0, (corpus,), {"lpaqa": lpaqa})
+    options = SearchOptions("5", 5, 2, 0, (corpus,), {"lpaqa": lpaqa})
     methods = ["lpaqa", "mine", "autoprompt", "optiprompt", "finetune"]
-    result = prompts([model], methods, sources=[source], options=options, results=tmp_path)
+    result = prompts([model], methods, sources=[source], search=options, results=tmp_path)
     rows = result.metrics
     asked = {(m, c) for m in ["manual", *methods]
              for c in ("none", "random-model", "random-embeddings")}  # fmt: skip
@@ -352,7 +354,7 @@ def test_every_method_and_control(tmp_path: Path, tiny_models: dict[str, Path]):
     assert set(found) == {"P0", "P1"}
     # Each relation alone gets what it gets among others.
     alone = prompts([model], ["optiprompt"], ["none"], [source], relations=["P1"],
-                    options=Options("5"), results=tmp_path / "alone")  # fmt: skip
+                    search=SearchOptions("5"), results=tmp_path / "alone")  # fmt: skip
     keys = ["method", "control"]
     own = rows[(rows["relation"] == "P1") & (rows["method"] == "optiprompt")].set_index(keys)
     other = alone.metrics[alone.metrics["relation"] == "P1"].set_index(keys)
@@ -366,7 +368,7 @@ def test_one_training_fact_is_enough_and_none_is_told(tmp_path: Path, tiny_model
     write_rows(folder / "Mine" / "P1.jsonl", [("robin", "bird"), ("oak", "sparrowhawk")])
     model = str(tiny_models["bert"])
     result = prompts([model], ["optiprompt", "autoprompt"], ["none"], [str(folder)],
-                     options=Options(steps=2, n_candidates=2), results=tmp_path)  # fmt: skip
+                     search=SearchOptions(steps=2, n_candidates=2), results=tmp_path)  # fmt: skip
     sizes = result.splits.set_index("relation")
     assert sizes.loc["P0", ["n_train", "n_dev", "n_test"]].tolist() == [1, 0, 1]
     # The object of several tokens went, and with it the only test fact.

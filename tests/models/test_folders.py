@@ -53,11 +53,11 @@ def refusal(name: str) -> str:
 
 
 def ask(name: str) -> Any:
-    return load_model(name, "cpu").score([CLOZE], BIRDS)
+    return load_model(name).score([CLOZE], BIRDS)
 
 
 def encode_one(name: str) -> Any:
-    model, tokenizer, _ = load_encoder(name, "cpu")
+    model, tokenizer, _ = load_encoder(name)
     return encode(model, tokenizer, [find_word("robin", "a robin is a bird .")], [LAST], name)
 
 

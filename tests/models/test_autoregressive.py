@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from family_models import CAUSAL, SEQ2SEQ, save_model
 from transformers import AutoTokenizer
 
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import AutoregressiveModel
 from hyperprobe.models.load import load_model
+from tests.tiny_models import CAUSAL, SEQ2SEQ, save_model
 
 TEXTS = (
     "A robin is a [MASK].",

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hyperprobe.cli import app
 from hyperprobe.cli.lama import join_vocab_models
-from hyperprobe.probes.prompts.probe import Options
+from hyperprobe.probes.prompts.asked import SearchOptions
 from hyperprobe.runs.command_line import as_options, command_line
 
 ODD = "a b/it's $x; [b] -e"
@@ -38,7 +38,7 @@ CALLS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("prompts", "hyperprobe.probes.prompts.probe", "prompts", {}),
     ("prompts", "hyperprobe.probes.prompts.probe", "prompts", {
         "models": ["a"], "methods": ["mine", "lpaqa"], "controls": ["none"], "lowercase": True,
-        "options": Options("5", 3, 4, 2, (Path("c"), Path(ODD)), {"lpaqa": Path("x=y")}),
+        "options": SearchOptions("5", 3, 4, 2, (Path("c"), Path(ODD)), {"lpaqa": Path("x=y")}),
     }),
     ("analyze", "hyperprobe.analysis.analyze", "analyze", {"run": Path("-run")}),
     ("analyze", "hyperprobe.analysis.analyze", "analyze", {
@@ -67,7 +67,7 @@ def arguments_of(function: Any, settings: dict[str, Any]) -> dict[str, Any]:
     bound = inspect.signature(function).bind(**settings)
     bound.apply_defaults()
     if bound.arguments.get("options", 0) is None:
-        bound.arguments["options"] = Options()
+        bound.arguments["options"] = SearchOptions()
     return as_options(bound.arguments)
 
 
