@@ -75,7 +75,7 @@ def test_what_is_no_device(device: str, tiny_models: dict[str, Path]):
 
 def test_a_device_that_is_not_here(tiny_models: dict[str, Path]):
     with pytest.raises(UserError, match="cannot use device cuda:99"):
-        load_model(str(tiny_models["bert"]), "cuda:99")
+        load_model(str(tiny_models["bert"]), device="cuda:99")
 
 
 def test_a_devices_name_is_refused_without_torch():

@@ -37,8 +37,8 @@ def analyze_command(
     from hyperprobe.analysis.analyze import LISTS, analyze
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
-    from hyperprobe.report.analysis_tables import analysis_tables
-    from hyperprobe.report.findings import analysis_findings
+    from hyperprobe.reporting.analysis_tables import analysis_tables
+    from hyperprobe.reporting.findings import analysis_findings
 
     done = analyze(run, pairs, corpus or (), text_field, not skip_models, results, device, seed)
     if as_json:

@@ -24,8 +24,8 @@ def compare_command(
 
     Example: hyperprobe compare results/zero-shot-0123456789 --published
     """
-    from hyperprobe.compare.report import comparison_findings, comparison_tables
-    from hyperprobe.compare.runs import compare
+    from hyperprobe.comparison.report import comparison_findings, comparison_tables
+    from hyperprobe.comparison.runs import compare
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
 

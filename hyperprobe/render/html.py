@@ -13,8 +13,8 @@ import hyperprobe
 from hyperprobe.errors import printable
 from hyperprobe.render.figure import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES
 from hyperprobe.render.table import RUN, Table
-from hyperprobe.report.content import Content, Picture, Section
-from hyperprobe.report.findings import Finding
+from hyperprobe.reporting.content import Content, Picture, Section
+from hyperprobe.reporting.findings import Finding
 from hyperprobe.runs.read import FinishedRun
 
 # What a figure's colours are called in `page.css`, which knows a light and a dark page.

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import pandas as pd
@@ -166,3 +167,27 @@ def latex(table: Table, label: str) -> str:
             "",
         ]
     )
+
+
+def plain(table: Table) -> str:
+    """The table as text in columns, for a console: first column left, the others right."""
+    rows = [table.headers, *table.rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.headers))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join([table.title, *lines, *([table.caption] if table.caption else [])])
+
+
+def html(table: Table) -> str:
+    """The table as an HTML `<table>`, for a notebook."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.headers)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
+    )
+    caption = f"<caption>{escape(table.title)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

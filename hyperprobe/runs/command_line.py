@@ -25,13 +25,13 @@ WORDS = {"contexts-mine": "contexts mine"}  # where a command is two words
 def as_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a function (its `locals()`) as JSON has them: paths are texts.
 
-    A dataclass stands for its fields, and so for the `keywords` that it was made of.
+    A dataclass stands for its fields, and `keywords` for the keyword arguments in it.
     """
     options: dict[str, Any] = {}
     for name, value in given.items():
         if name == "keywords":
-            continue
-        if is_dataclass(value) and not isinstance(value, type):
+            options |= as_options(value)
+        elif is_dataclass(value) and not isinstance(value, type):
             options |= as_options(asdict(value))
         else:
             options[name] = _plain(value)

@@ -119,7 +119,7 @@ def test_the_last_net(
         raise error
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("hyperprobe.report.report.report", fault)
+    monkeypatch.setattr("hyperprobe.reporting.report.report", fault)
     monkeypatch.setattr(sys, "argv", ["hyperprobe", "report", "x"])
     with pytest.raises(SystemExit) as end:
         cli.main()
@@ -142,7 +142,7 @@ def run_code(code: str, *arguments: str, **environment: str) -> subprocess.Compl
 
 def test_a_fault_in_a_process(tmp_path):
     code = (
-        "import sys, hyperprobe.report.report as module; from hyperprobe import cli\n"
+        "import sys, hyperprobe.reporting.report as module; from hyperprobe import cli\n"
         "def fault(*how): raise LookupError('lost')\n"
         "module.report = fault; sys.argv = ['hyperprobe', 'report', 'x']; cli.main()"
     )

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hyperprobe.analysis.analyze import COLUMNS, analyze
-from hyperprobe.compare.runs import compare
+from hyperprobe.comparison.runs import compare
 from hyperprobe.errors import UserError
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
-from hyperprobe.report.collect import collect
-from hyperprobe.report.report import report
+from hyperprobe.reporting.collect import collect
+from hyperprobe.reporting.report import report
 from hyperprobe.runs.files import corpus_digests
 from hyperprobe.runs.read import read_run
 from hyperprobe.runs.run import Run
@@ -39,6 +39,7 @@ def predictions() -> pd.DataFrame:
                     {"diagnostic": "own.tsv", "model": model, "probe": probe, "item": item,
                      "hyponym": item, "hypernym": gold, "group": "", "zipf": 3.0 + len(item),
                      "gold": gold, "gold_score": 0.0, "gold_rank": 1 if is_right else 3,
+                     "gold_tied": 0,
                      "best": gold if is_right else "noun", "best_score": 0.0, "margin": 1.0,
                      "top": None, **scores}
                 )  # fmt: skip
@@ -50,7 +51,8 @@ def finished(results: Path) -> Path:
     table = predictions()
     options = {"models": ["m", "n"], "diagnostics": ["own.tsv"], "seed": 0}
     about = {"models": {"m": {}, "n": {}}, "diagnostics": {"own.tsv": "0"}, "article": "gold",
-             "dtype": "fp32", "trust_remote_code": False}  # fmt: skip
+             "dtype": "fp32", "trust_remote_code": False, "pll": "within-word",
+                "causal_scoring": "full"}  # fmt: skip
     run = Run(results, "zero-shot", about, options)
     run.cell("m", lambda: (table, {"name": "m"}))
     run.finish(

@@ -126,8 +126,8 @@ def classify(
     the number of threads nor of cores changes a number. Keywords are the fields of
     `ModelOptions` that say how models are loaded. Raises `UserError` on bad input.
     """
-    options = ModelOptions(**keywords)
     given = dict(locals())
+    options = ModelOptions(**keywords)
     if n_seeds < 1:
         raise UserError(f"--seeds {n_seeds}: a probe needs at least one")
     check_seed(seed)

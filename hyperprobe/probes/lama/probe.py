@@ -96,8 +96,8 @@ def lama(
     loaded. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
-    options = ModelOptions(**keywords, pll="all-masked" if multi_token else "within-word")
     given = dict(locals())
+    options = ModelOptions(**keywords, pll="all-masked" if multi_token else "within-word")
     models = distinct_models(models)
     check_seed(seed)
     if unknown := [control for control in controls if control not in CONTROLS]:

@@ -85,9 +85,9 @@ def prompts(
     models are loaded. Each (model, control, method, relation) is stored when it is done. Raises
     `UserError` on bad input.
     """
-    options = ModelOptions(**keywords)
     search = search or SearchOptions()
     called = dict(locals())
+    options = ModelOptions(**keywords)
     models = distinct_models(models)
     asked = tuple(dict.fromkeys([MANUAL, *methods]))
     given = check_asked(models, asked, controls, search, seed)

@@ -51,8 +51,8 @@ def zero_shot(
     done, so an interrupted call that is repeated continues. Raises `UserError` on bad
     input.
     """
-    options = ModelOptions(**keywords)
     given = dict(locals())
+    options = ModelOptions(**keywords)
     check_seed(seed)
     frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
     names = with_baselines(distinct_models(models), controls)

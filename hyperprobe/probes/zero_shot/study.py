@@ -170,8 +170,8 @@ def study(
     touch a model's numbers (`pll` and a causal model) is not asked again for it and left empty
     in its rows. Raises `UserError` on bad input.
     """
-    options = ModelOptions(**keywords)
     given = dict(locals())
+    options = ModelOptions(**keywords)
     check_seed(seed)
     plan = read_plan(path)
     frames = {name: load_diagnostic(name) for name in plan.diagnostics}

@@ -295,7 +295,7 @@ def test_vocab_intersect_from_the_command_line(tmp_path: Path, tiny_models: dict
         (("--model", "absent-model"), "absent-model"),
         (("--vocab", ""), "name a file, or intersect"),
         (("--vocab", "intersect"), "name a file, or intersect"),
-        (("--seed", "-1"), "give a whole number from 0"),
+        (("--seed", "-1"), "greater than or equal to 0"),
         (("--data", "nowhere"), "no folder nowhere"),
         (("--model", "word2vec"), "at least one language model"),
     ],

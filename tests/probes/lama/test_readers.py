@@ -310,11 +310,6 @@ def test_numbers_of_a_search_are_checked_first(options: SearchOptions, says: str
         check_asked(["m"], ["optiprompt"], ["none"], options, 0)
 
 
-def test_two_models_do_not_share_a_folder():
-    with pytest.raises(UserError, match="would share the folder m-a"):
-        check_asked(["./m/a", "./m-a"], ["optiprompt"], ["none"], SearchOptions(), 0)
-
-
 def test_data_that_is_not_there_or_not_used(tmp_path: Path):
     with pytest.raises(UserError, match="no folder"):
         relations_asked(["wordnet"], tmp_path / "nowhere", (), None)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import is_baseline
-from hyperprobe.compare.papers import PUBLISHED
+from hyperprobe.comparison.papers import PUBLISHED
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED_VECTORS, is_vectors
 from hyperprobe.probes.zero_shot.metrics import METRICS, outcome_table

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from hyperprobe.analysis.analyze import analyze
-from hyperprobe.compare.report import comparison_findings
-from hyperprobe.compare.runs import compare
+from hyperprobe.comparison.report import comparison_findings
+from hyperprobe.comparison.runs import compare
 from hyperprobe.data.published import read_published
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED_VECTORS
@@ -23,10 +23,10 @@ from hyperprobe.probes.lama.sources import GOOGLE_RE, TREX
 from hyperprobe.probes.zero_shot.probe import zero_shot
 from hyperprobe.render.figure import SERIES, png_of, svg_of
 from hyperprobe.render.table import Table, latex, markdown
-from hyperprobe.report import figures
-from hyperprobe.report.analysis_tables import analysis_tables
-from hyperprobe.report.collect import collect
-from hyperprobe.report.report import Report, report
+from hyperprobe.reporting import figures
+from hyperprobe.reporting.analysis_tables import analysis_tables
+from hyperprobe.reporting.collect import collect
+from hyperprobe.reporting.report import Report, report
 from hyperprobe.runs.files import file_digest
 from hyperprobe.runs.read import read_run
 from hyperprobe.statistics.intervals import newcombe_interval, wilson_interval
@@ -370,7 +370,9 @@ def test_tables_in_other_languages():
     table = Table("A & B", ("model", "% right"), (("x_1|y", "79.7 ±3.4"),), "ε² < 1")
     assert "| x_1\\|y | 79.7 ±3.4 |" in markdown(table)
     text = latex(table, "t")
-    assert r"x\_1|y & 79.7 $\pm$3.4 \\" in text and r"A \& B. $\varepsilon$$^2$ $<$ 1" in text
+    assert (
+        r"x\_1\textbar{}y & 79.7 $\pm$3.4 \\" in text and r"A \& B. $\varepsilon$$^2$ $<$ 1" in text
+    )
     assert text.count("{") == text.count("}")
 
 
@@ -408,7 +410,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def test_colours_have_contrast_on_light_and_dark():
-    css = (PACKAGE / "assets" / "page.css").read_text()
+    css = (PACKAGE.parent / "render" / "assets" / "page.css").read_text()
     schemes = [
         dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in css.split(":root")[1:4]
     ]

@@ -31,7 +31,7 @@ from hyperprobe.render.figure import (
     new_figure,
     styled,
 )
-from hyperprobe.report.analysis_tables import ERROR_NAMES, PROBE_NAMES, readable_template
+from hyperprobe.reporting.analysis_tables import ERROR_NAMES, PROBE_NAMES, readable_template
 
 NAME_LENGTH = 26
 ROW = 0.2  # inches of height for one line of dots

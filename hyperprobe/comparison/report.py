@@ -8,7 +8,7 @@ import pandas as pd
 
 from hyperprobe.names import MAJORITY
 from hyperprobe.render.table import RUN, Table, format_p, make_table, number, p_value, share, text
-from hyperprobe.report.findings import Finding
+from hyperprobe.reporting.findings import Finding
 
 # Those that a sentence is made of: of each command the metrics of its headline.
 TOLD = ("singular", "paired_singular_plural", "accuracy_mean", "p_at_1")

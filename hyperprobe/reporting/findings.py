@@ -10,7 +10,7 @@ import pandas as pd
 from hyperprobe.analysis.outcomes import is_baseline
 from hyperprobe.names import EMBEDDED
 from hyperprobe.render.table import RUN, format_p
-from hyperprobe.report.analysis_tables import largest_set, readable_template
+from hyperprobe.reporting.analysis_tables import largest_set, readable_template
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from hyperprobe.analysis.memorisation import memorisation_effect
-from hyperprobe.compare.runs import _comparable
+from hyperprobe.comparison.runs import _comparable
 from hyperprobe.errors import UserError
-from hyperprobe.report.analysis_tables import has_paper_items
+from hyperprobe.reporting.analysis_tables import has_paper_items
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hyperprobe.progress import progress
 from hyperprobe.render.figure import png_of
 from hyperprobe.render.html import page, provenance
 from hyperprobe.render.table import Table, latex, markdown, markdown_code, markdown_escape
-from hyperprobe.report.collect import Material, collect
-from hyperprobe.report.content import Content, Picture, make_content
-from hyperprobe.report.findings import Finding
+from hyperprobe.reporting.collect import Material, collect
+from hyperprobe.reporting.content import Content, Picture, make_content
+from hyperprobe.reporting.findings import Finding
 from hyperprobe.runs.files import file_digest, write_bytes, write_text
 from hyperprobe.runs.run import Run
 

@@ -10,22 +10,22 @@ from typing import Any
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import is_baseline
-from hyperprobe.compare.report import comparison_findings, comparison_tables
-from hyperprobe.compare.runs import COLUMNS
+from hyperprobe.comparison.report import comparison_findings, comparison_tables
+from hyperprobe.comparison.runs import COLUMNS
 from hyperprobe.data.published import read_published
 from hyperprobe.probes.zero_shot.tables import category_table, metrics_tables, paired_tables
 from hyperprobe.render.figure import svg_of
 from hyperprobe.render.table import RUN, Table
-from hyperprobe.report import figures
-from hyperprobe.report.analysis_tables import (
+from hyperprobe.reporting import figures
+from hyperprobe.reporting.analysis_tables import (
     BERT,
     PROBE_NAMES,
     analysis_tables,
     has_paper_items,
     largest_set,
 )
-from hyperprobe.report.collect import Material
-from hyperprobe.report.findings import (
+from hyperprobe.reporting.collect import Material
+from hyperprobe.reporting.findings import (
     Finding,
     analysis_findings,
     best_model,
@@ -33,7 +33,7 @@ from hyperprobe.report.findings import (
     subjects,
     zero_shot_findings,
 )
-from hyperprobe.report.generic_table import generic_table
+from hyperprobe.reporting.generic_table import generic_table
 
 
 @dataclass(frozen=True)
