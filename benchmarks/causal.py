@@ -25,12 +25,12 @@ import torch
 
 from benchmarks.models import save_gpt2
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.models.causal import CausalModel
 from hyperprobe.models.language import CPU_ROWS, CPU_TOKENS
 from hyperprobe.models.load import load_model
-from hyperprobe.predictions import CONTEXTUAL, SINGULAR, make_clozes
-from hyperprobe.terminal import print_table
+from hyperprobe.probes.zero_shot.predictions import CONTEXTUAL, SINGULAR, make_clozes
+from hyperprobe.render.terminal import print_table
 
 Pair = tuple[tuple[int, ...], int]  # the text's tokens, and how many of them are given
 
@@ -124,7 +124,7 @@ def main() -> None:
             candidates = CandidateSet.of(frame[probe.gold])
             clozes = make_clozes(frame[frame[probe.prompt] != ""], probe, "gold")
             for scoring in ("full", "continuation"):
-                model = load_model(folder, "cpu", causal_scoring=scoring)  # type: ignore[arg-type]
+                model = load_model(folder, device="cpu", causal_scoring=scoring)  # type: ignore[arg-type]
                 assert isinstance(model, CausalModel)
                 row = compare(model, clozes, candidates, arguments.sample)
                 rows.append([f"{probe.name}, {scoring}", *row])

@@ -10,10 +10,10 @@ import torch
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from hyperprobe.cloze import CandidateSet, Cloze, Template
-from hyperprobe.diagnostic import build_diagnostic
+from hyperprobe.diagnostic.build import build_diagnostic
 from hyperprobe.models.load import load_model
-from hyperprobe.models.names import EMBEDDED
-from hyperprobe.predictions import PLURAL, SINGULAR, make_clozes
+from hyperprobe.names import EMBEDDED
+from hyperprobe.probes.zero_shot.predictions import PLURAL, SINGULAR, make_clozes
 
 Fact = tuple[Cloze, str]
 BERT_BASE_VOCABULARY = 30_522

@@ -19,8 +19,8 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.models import save_bert, save_gpt2, save_t5
-from hyperprobe.diagnostic_files import load_diagnostic
-from hyperprobe.study import study
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.probes.zero_shot.study import study
 
 SMALL_BERT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 

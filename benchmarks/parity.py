@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks.models import END, save_bert, save_gpt2, save_t5
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
-from hyperprobe.diagnostic_files import load_diagnostic
+from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.models.load import load_model
-from hyperprobe.terminal import print_table
+from hyperprobe.render.terminal import print_table
 
 SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 LIMIT = 1e-4
@@ -131,7 +131,7 @@ def main() -> None:
         t5 = str(save_t5(folder / "t5", texts, d_model=64, d_ff=64, num_layers=2, num_heads=2))
         asked: list[tuple[str, str, Any, Callable[[Any], Score]]] = []
         for pll in ("within-word", "original"):
-            ours = load_model(bert, "cpu", pll=pll)  # type: ignore[arg-type]
+            ours = load_model(bert, device="cpu", pll=pll)  # type: ignore[arg-type]
             metric = {"within-word": "within_word_l2r", "original": "original"}[pll]
             asked += [
                 ("minicons", f"masked, {pll}", ours, lambda m, p=pll: minicons_masked(m, p)),
@@ -139,7 +139,7 @@ def main() -> None:
                  lambda m, p=metric: quiz(m, "MLM", pll_metric=p)),
             ]  # fmt: skip
         for scoring in ("full", "continuation"):
-            ours = load_model(gpt2, "cpu", causal_scoring=scoring)  # type: ignore[arg-type]
+            ours = load_model(gpt2, device="cpu", causal_scoring=scoring)  # type: ignore[arg-type]
             asked += [
                 (
                     "minicons",
@@ -149,7 +149,7 @@ def main() -> None:
                 ),
                 ("lm-pub-quiz", f"causal, {scoring}", ours, lambda m: quiz(m, "CLM")),
             ]
-            ours = load_model(t5, "cpu", causal_scoring=scoring)  # type: ignore[arg-type]
+            ours = load_model(t5, device="cpu", causal_scoring=scoring)  # type: ignore[arg-type]
             asked.append(
                 ("minicons", f"T5, {scoring}", ours, lambda m, s=scoring: minicons_seq2seq(m, s))
             )

@@ -23,7 +23,7 @@ from transformers import BertForMaskedLM, BertTokenizer, pipeline
 from benchmarks.facts import Fact, hypernymy_facts, lama_facts, random_bert_base
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.models.masked import CPU_ROWS, CPU_TOKENS, MaskedModel
-from hyperprobe.terminal import print_table
+from hyperprobe.render.terminal import print_table
 
 REFERENCE_BATCH = 32
 REFERENCE_TOP = 10_000

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from hyperprobe.morphology import indefinite_article, plural
+from hyperprobe.lexicon.morphology import indefinite_article, plural
 
 SENTENCE, DICTIONARY = "sentence", "dictionary"
 

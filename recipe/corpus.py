@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
-from hyperprobe.morphology import plural
-from hyperprobe.wordnet import count_senses, open_wordnet
+from hyperprobe.diagnostic.build import CATEGORIES, all_hyponyms, negated_pairs
+from hyperprobe.lexicon.morphology import plural
+from hyperprobe.lexicon.wordnet import count_senses, open_wordnet
 from recipe.coin import DICTIONARY, SENTENCE, sentences, toss, toss_balanced
 
 DICTIONARIES = ("wordnet", "oewn", "gcide")

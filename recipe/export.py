@@ -11,10 +11,10 @@ import numpy as np
 from gensim.models import KeyedVectors
 from transformers import BertTokenizer
 
-from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
-from hyperprobe.models.names import EMBEDDED_FOLDER, EMBEDDED_VECTORS
-from hyperprobe.morphology import plural
-from hyperprobe.wordnet import open_wordnet
+from hyperprobe.diagnostic.build import CATEGORIES, all_hyponyms, negated_pairs
+from hyperprobe.lexicon.morphology import plural
+from hyperprobe.lexicon.wordnet import open_wordnet
+from hyperprobe.names import EMBEDDED_FOLDER, EMBEDDED_VECTORS
 
 
 def export(work: Path, target: Path = EMBEDDED_FOLDER) -> None:

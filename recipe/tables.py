@@ -6,10 +6,10 @@ import csv
 from pathlib import Path
 
 from hyperprobe.analysis.corpus_counts import PairCounter
-from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
-from hyperprobe.morphology import plural
-from hyperprobe.runs import write_frame
-from hyperprobe.wordnet import open_wordnet
+from hyperprobe.diagnostic.build import CATEGORIES, all_hyponyms, negated_pairs
+from hyperprobe.lexicon.morphology import plural
+from hyperprobe.lexicon.wordnet import open_wordnet
+from hyperprobe.runs.files import write_frame
 from recipe.tokens import TEXTS, word_counts
 
 

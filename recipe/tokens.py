@@ -14,9 +14,9 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import BertTokenizer
 
 from hyperprobe.analysis.corpus_counts import WORD
-from hyperprobe.diagnostic import CATEGORIES, all_hyponyms, negated_pairs
-from hyperprobe.morphology import plural
-from hyperprobe.wordnet import open_wordnet
+from hyperprobe.diagnostic.build import CATEGORIES, all_hyponyms, negated_pairs
+from hyperprobe.lexicon.morphology import plural
+from hyperprobe.lexicon.wordnet import open_wordnet
 
 TEXTS = ("dictionary", "sentences", "textbooks", "fiction")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

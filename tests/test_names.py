@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hyperprobe.diagnostic import LM_DIAGNOSTIC
+from hyperprobe.diagnostic.build import LM_DIAGNOSTIC
 from hyperprobe.errors import UserError
 from hyperprobe.models import hub
 from hyperprobe.models.load import load_model
-from hyperprobe.models.names import distinct_models, is_vectors
-from hyperprobe.models.options import check_device
-from hyperprobe.prompts.search import _slug
-from hyperprobe.zero_shot import zero_shot
+from hyperprobe.names import distinct_models, is_vectors
+from hyperprobe.options import check_device
+from hyperprobe.probes.prompts.asked import slug
+from hyperprobe.probes.zero_shot.probe import zero_shot
 
 
 def test_each_model_is_asked_once_and_in_order():
@@ -70,12 +70,12 @@ def test_what_is_no_device(device: str, tiny_models: dict[str, Path]):
     with pytest.raises(UserError, match="unknown device .*choose from auto"):
         check_device(device)
     with pytest.raises(UserError, match="unknown device"):
-        load_model(str(tiny_models["bert"]), device)
+        load_model(str(tiny_models["bert"]), device=device)
 
 
 def test_a_device_that_is_not_here(tiny_models: dict[str, Path]):
     with pytest.raises(UserError, match="cannot use device cuda:99"):
-        load_model(str(tiny_models["bert"]), "cuda:99")
+        load_model(str(tiny_models["bert"]), device="cuda:99")
 
 
 def test_a_devices_name_is_refused_without_torch():
@@ -142,9 +142,9 @@ def test_without_the_hub_there_is_one_attempt_and_one_line(monkeypatch: pytest.M
 
 def test_slugs_are_distinct():
     names = ["./m/a", "m/a", "./m-a", "m-a", "m a", "m_a", ".m-a", "M-a", "x" * 300, "x" * 301]
-    assert len({_slug(name) for name in names}) == len(names)
-    assert _slug("bert-base-uncased") == "bert-base-uncased"
-    assert all(len(_slug(name)) < 100 for name in names)
+    assert len({slug(name) for name in names}) == len(names)
+    assert slug("bert-base-uncased") == "bert-base-uncased"
+    assert all(len(slug(name)) < 100 for name in names)
 
 
 def test_a_folder_called_as_a_baseline_is_asked_beside_it(

@@ -33,17 +33,17 @@ from hyperprobe.analysis.wording import (
     template_spread,
     with_own_prompt,
 )
-from hyperprobe.contexts.corpus import Skipped, corpus_files
-from hyperprobe.diagnostic_files import frame_digest, load_diagnostic
+from hyperprobe.diagnostic.corpus import Skipped, corpus_files
+from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.documents import Document
 from hyperprobe.errors import UserError
-from hyperprobe.finished import FinishedRun, read_run
-from hyperprobe.models.load import identify, is_vectors, load_model
-from hyperprobe.models.names import EMBEDDED
-from hyperprobe.models.options import check_device
-from hyperprobe.predictions import Article
+from hyperprobe.models.load import identify, load_model
+from hyperprobe.names import EMBEDDED, is_vectors
+from hyperprobe.options import Article, CausalScoring, Dtype, ModelOptions, Pll, check_device
 from hyperprobe.progress import progress
-from hyperprobe.runs import Run, corpus_digests, file_digest
+from hyperprobe.runs.files import corpus_digests, file_digest
+from hyperprobe.runs.read import FinishedRun, read_run
+from hyperprobe.runs.run import Run
 
 PREDICTIONS = "predictions.parquet"
 # Tables that are long lists rather than results, and are left out of `metrics.csv`.
@@ -62,8 +62,16 @@ class Asked(Document):
     models: dict[str, Any]
     diagnostics: dict[str, str]
     article: Article
-    dtype: str
+    dtype: Dtype
     trust_remote_code: bool
+    pll: Pll
+    causal_scoring: CausalScoring
+
+    def options(self, device: str) -> ModelOptions:
+        """How the run's models were loaded and asked, on `device`."""
+        return ModelOptions(
+            device, self.dtype, self.trust_remote_code, self.pll, self.causal_scoring
+        )
 
 
 @dataclass(frozen=True)
@@ -217,8 +225,7 @@ def _ask(made: Run, source: FinishedRun, settings: Asked, device: str) -> pd.Dat
                 name: str = name, frame: pd.DataFrame = frame, loaded: list[Any] = loaded
             ) -> tuple[pd.DataFrame, Any]:
                 if not loaded:
-                    remote = settings.trust_remote_code
-                    loaded.append(load_model(name, device, settings.dtype, remote))
+                    loaded.append(load_model(name, settings.options(device)))
                 model = loaded[0]
                 return ask_again(model, frame, settings.article), model.describe()
 

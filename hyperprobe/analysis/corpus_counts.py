@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from hyperprobe.contexts.corpus import Skipped, read_chunks
+from hyperprobe.diagnostic.corpus import Skipped, read_chunks
 from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
-from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
-from hyperprobe.morphology import plural
+from hyperprobe.lexicon.morphology import plural
+from hyperprobe.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
 
 PATTERNS = ("n_is_a", "n_are", "n_hearst")
 WORD = re.compile(r"[a-z]+(?:['’-][a-z]+)*|[0-9]+")

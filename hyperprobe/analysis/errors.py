@@ -19,8 +19,8 @@ from typing import Any
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import each_model
-from hyperprobe.diagnostic import CATEGORIES
-from hyperprobe.wordnet import open_wordnet
+from hyperprobe.diagnostic.build import CATEGORIES
+from hyperprobe.lexicon.wordnet import open_wordnet
 
 CLASSES = ("itself", "hypernym", "generic", "fragment", "other")
 GENERIC = frozenset(

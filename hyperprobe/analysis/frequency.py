@@ -17,8 +17,8 @@ from scipy.stats import kruskal, shapiro
 
 from hyperprobe.analysis.corpus_counts import CorpusCounts
 from hyperprobe.analysis.outcomes import each_outcome
-from hyperprobe.metrics.hypernymy import FREQUENCY_BANDS
-from hyperprobe.metrics.uncertainty import bootstrap_interval
+from hyperprobe.probes.zero_shot.metrics import FREQUENCY_BANDS
+from hyperprobe.statistics.intervals import bootstrap_interval
 
 WORDFREQ = "wordfreq"  # occurrences in 10^9 words
 PROBES = ("singular", "plural", "contextual", "paired_singular_plural")

@@ -17,9 +17,9 @@ import pandas as pd
 from hyperprobe.analysis.corpus_counts import PATTERNS, CorpusCounts
 from hyperprobe.analysis.outcomes import each_outcome
 from hyperprobe.errors import UserError
-from hyperprobe.metrics.hypernymy import outcome_table
-from hyperprobe.metrics.uncertainty import bootstrap_difference
-from hyperprobe.models.names import EMBEDDED, EMBEDDED_FOLDER
+from hyperprobe.names import EMBEDDED, EMBEDDED_FOLDER
+from hyperprobe.probes.zero_shot.metrics import outcome_table
+from hyperprobe.statistics.intervals import bootstrap_difference
 
 ARMS = ("sentence", "dictionary")
 PROBES = ("singular", "plural", "paired_singular_plural", "contextual")

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from hyperprobe.metrics.hypernymy import outcome_table
-from hyperprobe.models.names import RANDOM
-
-MAJORITY = "majority"
+from hyperprobe.names import MAJORITY, RANDOM
+from hyperprobe.probes.zero_shot.metrics import outcome_table
 
 
 def each_model(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:

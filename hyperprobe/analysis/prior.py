@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import each_model
-from hyperprobe.metrics.hypernymy import outcome_table, prior_corrected_outcomes
-from hyperprobe.metrics.uncertainty import bootstrap_interval
+from hyperprobe.probes.zero_shot.metrics import outcome_table, prior_corrected_outcomes
+from hyperprobe.statistics.intervals import bootstrap_interval
 
 PROBES = ("singular", "plural")
 

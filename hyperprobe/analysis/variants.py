@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 
-from hyperprobe.morphology import indefinite_article
-from hyperprobe.predictions import SINGULAR, Article, predict_probe
+from hyperprobe.lexicon.morphology import indefinite_article
+from hyperprobe.options import ARTICLES, Article
+from hyperprobe.probes.zero_shot.predictions import SINGULAR, predict_probe
 
 NEGATED = "negated"
-ARTICLES: tuple[Article, ...] = get_args(Article)
 # {A} and {a} are the hyponym's article, {x} the hyponym, {b} the category's article.
 TEMPLATES = (
     "The {x} is {b} [MASK].",

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hyperprobe.analysis.variants import ARTICLES, NEGATED, TEMPLATES, one_prompt
-from hyperprobe.metrics.hypernymy import SCORE
-from hyperprobe.metrics.uncertainty import bootstrap_interval, mcnemar_exact
-from hyperprobe.morphology import indefinite_article
-from hyperprobe.predictions import Article
-from hyperprobe.ranks import more, rank_correlations, success
+from hyperprobe.analysis.variants import NEGATED, TEMPLATES, one_prompt
+from hyperprobe.lexicon.morphology import indefinite_article
+from hyperprobe.options import ARTICLES, Article
+from hyperprobe.probes.zero_shot.metrics import SCORE
+from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
+from hyperprobe.statistics.ranks import more, rank_correlations, success
 
 PROMPT = "the set's own prompt"
 

@@ -34,11 +34,11 @@ def analyze_command(
 
     Example: hyperprobe analyze results/zero-shot-0123456789
     """
-    from hyperprobe import terminal
     from hyperprobe.analysis.analyze import LISTS, analyze
-    from hyperprobe.report.analysis_tables import analysis_tables
-    from hyperprobe.report.findings import analysis_findings
-    from hyperprobe.report.table import show
+    from hyperprobe.render import terminal
+    from hyperprobe.render.table import show
+    from hyperprobe.reporting.analysis_tables import analysis_tables
+    from hyperprobe.reporting.findings import analysis_findings
 
     done = analyze(run, pairs, corpus or (), text_field, not skip_models, results, device, seed)
     if as_json:

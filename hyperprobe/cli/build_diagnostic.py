@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from hyperprobe.cli.common import Json, Results, app, say
-
-
-class Monosemous(StrEnum):
-    noun = "noun"
-    any = "any"
 
 
 @app.command("build-diagnostic")
@@ -24,8 +18,9 @@ def build_diagnostic_command(
     ] = None,
     size: Annotated[str, typer.Option(help="Items of the extended set: a number, or all.")] = "576",
     monosemous: Annotated[
-        Monosemous, typer.Option(help="One sense as a noun, or over any part of speech.")
-    ] = Monosemous.noun,
+        Literal["noun", "any"],
+        typer.Option(help="One sense as a noun, or over any part of speech."),
+    ] = "noun",
     wordnet: Annotated[
         Path | None, typer.Option(help="A WordNet 3.0 folder of your own, or nltk's wordnet.zip.")
     ] = None,
@@ -36,11 +31,10 @@ def build_diagnostic_command(
 
     Example: hyperprobe build-diagnostic lm-diagnostic-extended --size all
     """
-    from hyperprobe import diagnostic, terminal
+    from hyperprobe.diagnostic import build as diagnostic
+    from hyperprobe.render import terminal
 
-    built = diagnostic.build(
-        names or list(diagnostic.NAMES), size, monosemous.value, wordnet, results
-    )
+    built = diagnostic.build(names or list(diagnostic.NAMES), size, monosemous, wordnet, results)
     if as_json:
         rows = terminal.json_rows(built.counts)
         terminal.print_json("build-diagnostic", built.settings, built.folder, rows)

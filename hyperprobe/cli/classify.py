@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from hyperprobe.cli.common import (
+    DEFAULT,
     Device,
-    Dtype,
     Json,
     Models,
     Precision,
     Remote,
     Results,
     app,
+    each_of,
     say,
 )
 
-
-class Setting(StrEnum):
-    seen = "seen"
-    unseen = "unseen"
-    both = "both"
-
-
-class Analysis(StrEnum):
-    layers = "layers"
-    control_task = "control-task"
-    code_length = "code-length"
+Setting = Literal["seen", "unseen", "both"]
+ANALYSES = ("layers", "control-task", "code-length")
 
 
 @app.command("classify")
@@ -38,7 +29,7 @@ def classify_command(
     model: Models = None,
     setting: Annotated[
         Setting, typer.Option(help="Whether the test's hypernyms occur in training.")
-    ] = Setting.both,
+    ] = "both",
     folds: Annotated[
         Path | None, typer.Option(help="A folds file: folds.tsv of an earlier run, or your own.")
     ] = None,
@@ -46,14 +37,17 @@ def classify_command(
         str, typer.Option(help="Of contextual models: last, a number, or a sum: 9+10+11.")
     ] = "last",
     analysis: Annotated[
-        list[Analysis] | None,
-        typer.Option(help="More: accuracy by layer, selectivity, online code; repeatable."),
+        list[str] | None,
+        typer.Option(
+            callback=each_of("analysis", ANALYSES),
+            help="More: layers, control-task (selectivity), code-length; repeatable.",
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Nets trained on each fold.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Of the folds and of the first net.")] = 0,
     results: Results = Path("results"),
-    device: Device = "auto",
-    dtype: Precision = Dtype.fp32,
+    device: Device = DEFAULT.device,
+    dtype: Precision = DEFAULT.dtype,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -61,25 +55,26 @@ def classify_command(
 
     Example: hyperprobe classify --setting both --model bert-base-uncased
     """
-    from hyperprobe import terminal
-    from hyperprobe.classify import classify
-    from hyperprobe.models.names import EMBEDDED
-    from hyperprobe.report import classify_figures, classify_tables
-    from hyperprobe.report.style import save_figures
+    from hyperprobe.names import EMBEDDED
+    from hyperprobe.probes.classify import classify
+    from hyperprobe.probes.classify import figures as classify_figures
+    from hyperprobe.probes.classify import tables as classify_tables
+    from hyperprobe.render import terminal
+    from hyperprobe.render.figure import save_figures
 
     settings: dict[str, Any] = {
         "model": model or [EMBEDDED],
-        "setting": setting.value,
+        "setting": setting,
         "folds": str(folds) if folds else None,
         "layer": layer,
-        "analysis": [one.value for one in analysis or ()],
+        "analysis": analysis or [],
         "seeds": seeds,
-        "dtype": dtype.value,
+        "dtype": dtype,
         "seed": seed,
     }
     result = classify(
         models=settings["model"],
-        setting=setting.value,
+        setting=setting,
         folds=folds,
         layer=layer,
         analyses=settings["analysis"],
@@ -87,7 +82,7 @@ def classify_command(
         seed=seed,
         results=results,
         device=device,
-        dtype=dtype.value,
+        dtype=dtype,
         trust_remote_code=trust_remote_code,
     )
     figures = classify_figures.classify_figures(result.predictions, result.layers)

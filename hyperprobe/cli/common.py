@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,31 +11,30 @@ import typer
 
 from hyperprobe.errors import printable
 from hyperprobe.models.hub import check_models
-from hyperprobe.models.options import check_device
+from hyperprobe.options import CausalScoring, Dtype, ModelOptions, Pll, check_choice, check_device
 
 app = typer.Typer(
     name="hyperprobe",
     help="Does a language model systematically know that a robin is a bird?",
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
-class Dtype(StrEnum):
-    fp32 = "fp32"
-    bf16 = "bf16"
+DEFAULT = ModelOptions()
+Choices = Callable[[list[str] | None], list[str] | None]
 
 
-class Pll(StrEnum):
-    within_word = "within-word"
-    original = "original"
-    all_masked = "all-masked"
+def each_of(name: str, choices: tuple[str, ...]) -> Choices:
+    """A callback for a repeatable option: every value is one of `choices`, and counts once."""
 
+    def check(values: list[str] | None) -> list[str] | None:
+        for value in values or ():
+            check_choice(name, value, choices)
+        return list(dict.fromkeys(values)) if values else values
 
-class CausalScoring(StrEnum):
-    full = "full"
-    continuation = "continuation"
+    return check
 
 
 Results = Annotated[Path, typer.Option("--results", help="Where run folders go.")]

@@ -24,10 +24,10 @@ def compare_command(
 
     Example: hyperprobe compare results/zero-shot-0123456789 --published
     """
-    from hyperprobe import terminal
-    from hyperprobe.analysis.compare import compare
-    from hyperprobe.report.comparison import comparison_findings, comparison_tables
-    from hyperprobe.report.table import show
+    from hyperprobe.comparison.report import comparison_findings, comparison_tables
+    from hyperprobe.comparison.runs import compare
+    from hyperprobe.render import terminal
+    from hyperprobe.render.table import show
 
     made = compare(runs, published, results, seed)
     if as_json:

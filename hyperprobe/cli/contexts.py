@@ -25,8 +25,8 @@ def contexts_check_command(
 
     Example: hyperprobe contexts check my-contexts.tsv
     """
-    from hyperprobe.contexts.check import check
-    from hyperprobe.contexts.sentences import read_all, shipped_files
+    from hyperprobe.diagnostic.check import check
+    from hyperprobe.diagnostic.sentences import read_all, shipped_files
 
     contexts = list(read_all(files or shipped_files()))
     findings = check(contexts)
@@ -53,9 +53,9 @@ def contexts_mine_command(
 
     Example: hyperprobe contexts mine wiki/ more.jsonl.gz --best 50
     """
-    from hyperprobe import terminal
-    from hyperprobe.contexts.mine import mine
-    from hyperprobe.diagnostic import NAMES
+    from hyperprobe.diagnostic.build import NAMES
+    from hyperprobe.diagnostic.mine import mine
+    from hyperprobe.render import terminal
 
     found = mine(corpus, diagnostic or list(NAMES), best, text_field, processes, seed, results)
     terminal.print_table(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from hyperprobe.cli.common import (
+    DEFAULT,
     LAMA_DATA,
     Device,
-    Dtype,
     Json,
     LamaData,
     Lowercase,
@@ -21,15 +20,12 @@ from hyperprobe.cli.common import (
     Remote,
     Results,
     app,
+    each_of,
     say,
 )
 from hyperprobe.errors import UserError
 
 INTERSECT = "intersect"
-
-
-class ExtraControl(StrEnum):
-    random = "random"
 
 
 lama_app = typer.Typer(
@@ -77,11 +73,14 @@ def lama_command(
         bool, typer.Option("--mentions", help="Also ask ten evidence sentences of each fact.")
     ] = False,
     control: Annotated[
-        list[ExtraControl] | None, typer.Option(help="More baselines: random weights.")
+        list[str] | None,
+        typer.Option(
+            callback=each_of("control", ("random",)), help="More baselines: random (weights)."
+        ),
     ] = None,
     results: Results = Path("results"),
-    device: Device = "auto",
-    dtype: Precision = Dtype.fp32,
+    device: Device = DEFAULT.device,
+    dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and samples.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
@@ -94,8 +93,8 @@ def lama_command(
     """
     if context.invoked_subcommand is not None:
         return
-    from hyperprobe.lama.asked import notes, relations_asked, words_asked
-    from hyperprobe.models.options import check_seed
+    from hyperprobe.options import check_seed
+    from hyperprobe.probes.lama.asked import notes, relations_asked, words_asked
 
     # Before torch is loaded, which takes seconds.
     check_seed(seed)
@@ -103,12 +102,12 @@ def lama_command(
     relations_asked(sources, data, relation or [], prompts)
     words_asked(words)
 
-    from hyperprobe import terminal
-    from hyperprobe.lama.evaluate import lama
-    from hyperprobe.models.names import EMBEDDED
-    from hyperprobe.report import lama_tables
-    from hyperprobe.report.lama_figures import lama_figures
-    from hyperprobe.report.style import save_figures
+    from hyperprobe.names import EMBEDDED
+    from hyperprobe.probes.lama import tables as lama_tables
+    from hyperprobe.probes.lama.figures import lama_figures
+    from hyperprobe.probes.lama.probe import lama
+    from hyperprobe.render import terminal
+    from hyperprobe.render.figure import save_figures
 
     settings: dict[str, Any] = {
         "models": model or [EMBEDDED],
@@ -121,8 +120,8 @@ def lama_command(
         "multi_token": multi_token,
         "negated": negated,
         "mentions": mentions,
-        "controls": [one.value for one in control or ()],
-        "dtype": dtype.value,
+        "controls": control or [],
+        "dtype": dtype,
         "seed": seed,
     }
     result = lama(**settings, results=results, device=device, trust_remote_code=trust_remote_code)
@@ -151,7 +150,7 @@ def fetch_command(
 
     Example: hyperprobe lama fetch --to lama-data
     """
-    from hyperprobe.lama.fetch import LICENCE, fetch
+    from hyperprobe.probes.lama.fetch import LICENCE, fetch
 
     folder = fetch(to)
     say(f"LAMA's files are in {folder} ({LICENCE})")

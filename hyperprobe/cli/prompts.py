@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from hyperprobe.cli.common import (
+    DEFAULT,
     LAMA_DATA,
     Device,
-    Dtype,
     Json,
     LamaData,
     Lowercase,
@@ -21,36 +20,33 @@ from hyperprobe.cli.common import (
     Remote,
     Results,
     app,
+    each_of,
     say,
 )
 from hyperprobe.errors import UserError, quoted
 
-
-class Method(StrEnum):
-    manual = "manual"
-    lpaqa = "lpaqa"
-    mine = "mine"
-    autoprompt = "autoprompt"
-    optiprompt = "optiprompt"
-    finetune = "finetune"
-
-
-class Control(StrEnum):
-    none = "none"
-    random_model = "random-model"
-    random_embeddings = "random-embeddings"
+METHODS = ("manual", "lpaqa", "mine", "autoprompt", "optiprompt", "finetune")
+CONTROLS = ("none", "random-model", "random-embeddings")
 
 
 @app.command("prompts")
 def prompts_command(
     model: Models = None,
     method: Annotated[
-        list[Method] | None,
-        typer.Option(help="How prompts are found; repeatable. Default: optiprompt."),
+        list[str] | None,
+        typer.Option(
+            callback=each_of("method", METHODS),
+            help="How prompts are found: manual, lpaqa, mine, autoprompt, optiprompt, finetune; "
+            "repeatable. Default: optiprompt.",
+        ),
     ] = None,
     control: Annotated[
-        list[Control] | None,
-        typer.Option(help="Also in networks that know nothing; repeatable. Default: all three."),
+        list[str] | None,
+        typer.Option(
+            callback=each_of("control", CONTROLS),
+            help="Also in networks that know nothing: none, random-model, random-embeddings; "
+            "repeatable. Default: all three.",
+        ),
     ] = None,
     source: Annotated[
         list[str] | None,
@@ -87,8 +83,8 @@ def prompts_command(
         int, typer.Option(min=1, help="For autoprompt: tokens tried at each step.")
     ] = 10,
     results: Results = Path("results"),
-    device: Device = "auto",
-    dtype: Precision = Dtype.fp32,
+    device: Device = DEFAULT.device,
+    dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of splits, searches and intervals.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
@@ -100,29 +96,29 @@ def prompts_command(
 
     Example: hyperprobe prompts --method optiprompt --relation is-a
     """
-    from hyperprobe.lama.asked import check_data
-    from hyperprobe.lama.sources import load_sources
-    from hyperprobe.lama.vocabulary import read_words
-    from hyperprobe.models.names import EMBEDDED
-    from hyperprobe.prompts.asked import MANUAL, OPTIPROMPT, Options, check_asked
+    from hyperprobe.names import EMBEDDED
+    from hyperprobe.probes.lama.asked import check_data
+    from hyperprobe.probes.lama.sources import load_sources
+    from hyperprobe.probes.lama.vocabulary import read_words
+    from hyperprobe.probes.prompts.asked import MANUAL, OPTIPROMPT, SearchOptions, check_asked
 
-    options = Options(
+    search = SearchOptions(
         vectors, steps, candidates, top_k, tuple(corpus or ()), _given_by(prompts or [])
     )
     # Before torch is loaded, which takes seconds.
-    methods = [one.value for one in method or ()] or [OPTIPROMPT]
-    controls = [one.value for one in control or Control]
-    check_asked(model or [EMBEDDED], [MANUAL, *methods], controls, options, seed)
+    methods = method or [OPTIPROMPT]
+    controls = control or list(CONTROLS)
+    check_asked(model or [EMBEDDED], [MANUAL, *methods], controls, search, seed)
     check_data(data)
     load_sources(source or ["wordnet"], data, relation or [])
     if vocab:
         read_words(vocab)
 
-    from hyperprobe import terminal
-    from hyperprobe.prompts.search import prompts as search
-    from hyperprobe.report import prompts_tables
-    from hyperprobe.report.prompts_figures import majority_figure
-    from hyperprobe.report.style import save_figures
+    from hyperprobe.probes.prompts import tables as prompts_tables
+    from hyperprobe.probes.prompts.figures import majority_figure
+    from hyperprobe.probes.prompts.probe import prompts as search_prompts
+    from hyperprobe.render import terminal
+    from hyperprobe.render.figure import save_figures
 
     settings: dict[str, Any] = {
         "models": model or [EMBEDDED],
@@ -133,12 +129,12 @@ def prompts_command(
         "relations": relation or [],
         "vocab": vocab,
         "lowercase": lowercase,
-        "dtype": dtype.value,
+        "dtype": dtype,
         "seed": seed,
     }
-    result = search(
+    result = search_prompts(
         **settings,
-        options=options,
+        search=search,
         results=results,
         device=device,
         trust_remote_code=trust_remote_code,
@@ -158,7 +154,7 @@ def _given_by(texts: list[str]) -> dict[str, Path]:
     given: dict[str, Path] = {}
     for text in texts:
         method, _, path = text.partition("=")
-        if not path or method not in tuple(Method):
+        if not path or method not in METHODS:
             raise UserError(
                 f"--prompts {quoted(text)}: write METHOD=PATH, such as lpaqa=prompts/paraphrase"
             )

@@ -21,8 +21,8 @@ def report_command(
 
     Example: hyperprobe report results/zero-shot-0123456789
     """
-    from hyperprobe import terminal
-    from hyperprobe.report.report import report
+    from hyperprobe.render import terminal
+    from hyperprobe.reporting.report import report
 
     made = report(runs, results)
     terminal.print_line(made.content.headline + ".")

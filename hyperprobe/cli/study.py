@@ -25,11 +25,11 @@ def study_command(
 
     Example: hyperprobe study my-study.toml
     """
-    from hyperprobe import terminal
-    from hyperprobe.report import zero_shot_tables
-    from hyperprobe.study import SETTINGS, study
+    from hyperprobe.probes.zero_shot import tables as zero_shot_tables
+    from hyperprobe.probes.zero_shot.study import SETTINGS, study
+    from hyperprobe.render import terminal
 
-    result = study(file, results, device, trust_remote_code, seed)
+    result = study(file, results, seed, device=device, trust_remote_code=trust_remote_code)
     if as_json:
         rows = terminal.json_rows(result.metrics)
         terminal.print_json("study", {"file": str(file), "seed": seed}, result.folder, rows)

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from hyperprobe.cli.common import (
-    CausalScoring,
+    DEFAULT,
     Device,
     Diagnostics,
-    Dtype,
     Json,
     Models,
-    Pll,
     Precision,
     PseudoLogLikelihood,
     Remote,
     Results,
     Scoring,
     app,
+    each_of,
     say,
 )
 from hyperprobe.errors import one_line
+from hyperprobe.options import Article
 
-
-class ArticlePolicy(StrEnum):
-    gold = "gold"
-    fixed = "fixed"
-    marginal = "marginal"
-
-
-class ExtraControl(StrEnum):
-    shuffled = "shuffled"
-    random = "random"
+CONTROLS = ("shuffled", "random")
 
 
 @app.command("zero-shot")
@@ -46,20 +36,23 @@ def zero_shot_command(
         bool, typer.Option("--paired", help="Also print whether paired success is systematic.")
     ] = False,
     article: Annotated[
-        ArticlePolicy,
+        Article,
         typer.Option(
             help="Before the slot: the right answer's, always a, or each candidate's own."
         ),
-    ] = ArticlePolicy.gold,
+    ] = "gold",
     control: Annotated[
-        list[ExtraControl] | None,
-        typer.Option(help="More baselines: shuffled contexts, random weights; repeatable."),
+        list[str] | None,
+        typer.Option(
+            callback=each_of("control", CONTROLS),
+            help="More baselines: shuffled (contexts), random (weights); repeatable.",
+        ),
     ] = None,
     results: Results = Path("results"),
-    device: Device = "auto",
-    dtype: Precision = Dtype.fp32,
-    pll: PseudoLogLikelihood = Pll.within_word,
-    causal_scoring: Scoring = CausalScoring.full,
+    device: Device = DEFAULT.device,
+    dtype: Precision = DEFAULT.dtype,
+    pll: PseudoLogLikelihood = DEFAULT.pll,
+    causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
@@ -68,39 +61,39 @@ def zero_shot_command(
 
     Example: hyperprobe zero-shot --paired --model bert-base-uncased
     """
-    from hyperprobe import terminal
-    from hyperprobe.diagnostic import NAMES
-    from hyperprobe.diagnostic_files import article_note
-    from hyperprobe.models.names import EMBEDDED
-    from hyperprobe.report import zero_shot_tables
-    from hyperprobe.zero_shot import zero_shot
+    from hyperprobe.diagnostic.build import NAMES
+    from hyperprobe.diagnostic.files import article_note
+    from hyperprobe.names import EMBEDDED
+    from hyperprobe.probes.zero_shot import tables as zero_shot_tables
+    from hyperprobe.probes.zero_shot.probe import zero_shot
+    from hyperprobe.render import terminal
 
     settings: dict[str, Any] = {
         "model": model or [EMBEDDED],
         "diagnostic": diagnostic or list(NAMES),
-        "article": article.value,
-        "control": [one.value for one in control or ()],
-        "dtype": dtype.value,
-        "pll": pll.value,
-        "causal_scoring": causal_scoring.value,
+        "article": article,
+        "control": control or [],
+        "dtype": dtype,
+        "pll": pll,
+        "causal_scoring": causal_scoring,
         "seed": seed,
     }
-    if article is ArticlePolicy.gold:
+    if article == "gold":
         for name in settings["diagnostic"]:
             if note := article_note(name):
                 say(one_line(note))
     result = zero_shot(
         models=settings["model"],
         diagnostics=settings["diagnostic"],
-        article=article.value,
+        article=article,
         controls=settings["control"],
         results=results,
         device=device,
-        dtype=dtype.value,
+        dtype=dtype,
         trust_remote_code=trust_remote_code,
         seed=seed,
-        pll=pll.value,
-        causal_scoring=causal_scoring.value,
+        pll=pll,
+        causal_scoring=causal_scoring,
     )
     if as_json:
         rows = terminal.json_rows(result.metrics)

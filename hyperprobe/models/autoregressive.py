@@ -14,23 +14,16 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
-from hyperprobe.models.language import (
-    BLOCK_NUMBERS,
-    Blocks,
-    Boundary,
-    LanguageModel,
-    boundary,
-)
+from hyperprobe.models.language import BLOCK_NUMBERS, Blocks, Boundary, LanguageModel, boundary
+from hyperprobe.options import CausalScoring
 from hyperprobe.progress import progress
 
-Scoring = Literal["full", "continuation"]
-SCORINGS: tuple[Scoring, ...] = get_args(Scoring)
 Tokens = tuple[int, ...]
 
 
@@ -99,10 +92,10 @@ class AutoregressiveModel(LanguageModel):
         model: Any,
         tokenizer: Any,
         source: dict[str, Any],
-        scoring: Scoring = "full",
+        scoring: CausalScoring = "full",
     ) -> None:
         super().__init__(name, model, tokenizer, source)
-        self.scoring: Scoring = scoring
+        self.scoring: CausalScoring = scoring
         self._plans: dict[tuple[CandidateSet, Boundary, Tokens], Plan] = {}
 
     def describe(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.ranks import Stand, stand_of
+from hyperprobe.statistics.ranks import Stand, stand_of
 
 Scores = NDArray[np.float32]
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from hyperprobe.errors import UserError, quoted
-from hyperprobe.models.names import (
+from hyperprobe.names import (
     EMBEDDED,
     EMBEDDED_VECTORS,
     RANDOM,

@@ -21,7 +21,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.models.base import Ranking, Scores, gold_arrays
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.models.folders import check_rows, embedding_rows
-from hyperprobe.ranks import Stand, stand_of
+from hyperprobe.statistics.ranks import Stand, stand_of
 
 # Scores held at once, in numbers: 8 MB of float32, or what one batch gives.
 BLOCK_NUMBERS = 2_000_000

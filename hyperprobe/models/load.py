@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from hyperprobe.models import pretrained
-from hyperprobe.models.autoregressive import Scoring
 from hyperprobe.models.hub import only_local
 from hyperprobe.models.language import LanguageModel
-from hyperprobe.models.masked import Pll
-from hyperprobe.models.names import RANDOM
-from hyperprobe.models.names import is_vectors as is_vectors
-from hyperprobe.models.names import model_path as model_path
-from hyperprobe.models.pretrained import Loading, family_of, load_language_model, read_config
+from hyperprobe.models.pretrained import family_of, load_language_model, read_config
 from hyperprobe.models.static import StaticModel, load_vectors
-from hyperprobe.runs import file_digest
+from hyperprobe.names import RANDOM, is_vectors, model_path
+from hyperprobe.options import ModelKeywords, ModelOptions
+from hyperprobe.runs.files import file_digest
 
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
 
 
 def load_model(
-    name: str,
-    device: str = "auto",
-    dtype: str = "fp32",
-    trust_remote_code: bool = False,
-    pll: Pll = "within-word",
-    causal_scoring: Scoring = "full",
+    name: str, options: ModelOptions | None = None, **keywords: Unpack[ModelKeywords]
 ) -> LanguageModel | StaticModel:
     """The model called `name`.
 
@@ -34,15 +26,17 @@ def load_model(
     a file is read as static vectors; anything else is a Hugging Face folder or
     hub name of a masked, causal or sequence-to-sequence LM, whose config says
     which. `random:NAME` has NAME's shape and tokenizer, and random weights of
-    a fixed seed. Raises `UserError` when there is no such model or it cannot
+    a fixed seed. `options` say how it is loaded and asked, or their fields as keywords.
+    Raises `UserError` when there is no such model or it cannot
     fill a slot.
     """
     path = model_path(name)
     if is_vectors(name):
         return StaticModel(name, load_vectors(path), identify(name))
-    how = Loading(device, dtype, trust_remote_code, pll, causal_scoring)
+    options = options or ModelOptions(**keywords)
     folder, local = _folder(name)
-    return load_language_model(name, folder, how, name.startswith(RANDOM), identify(name), local)
+    random = name.startswith(RANDOM)
+    return load_language_model(name, folder, options, random, identify(name), local)
 
 
 class LastLoaded:
@@ -67,18 +61,15 @@ class LastLoaded:
         return predict(model), model.describe()
 
 
-def load_encoder(
-    name: str, device: str = "auto", dtype: str = "fp32", trust_remote_code: bool = False
-) -> tuple[Any, Any, dict[str, Any]]:
+def load_encoder(name: str, options: ModelOptions | None = None) -> tuple[Any, Any, dict[str, Any]]:
     """A Hugging Face model of any family without its head, its tokenizer, and its source.
 
     Of a sequence-to-sequence model it is the encoder. `name` as in `load_model`.
     """
-    how = Loading(device, dtype, trust_remote_code)
+    options = options or ModelOptions()
     folder, local = _folder(name)
-    return pretrained.load_encoder(
-        name, folder, how, name.startswith(RANDOM), identify(name), local
-    )
+    random = name.startswith(RANDOM)
+    return pretrained.load_encoder(name, folder, options, random, identify(name), local)
 
 
 def config_of(name: str, trust_remote_code: bool = False) -> Any:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 
@@ -32,12 +32,11 @@ from hyperprobe.models.language import (
     boundary,
     head_sees,
 )
+from hyperprobe.options import Pll
 from hyperprobe.progress import progress
 
 TRIM_EVERY = 8  # blocks
 
-Pll = Literal["within-word", "original", "all-masked"]
-PLLS: tuple[Pll, ...] = get_args(Pll)
 Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, places
 
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from hyperprobe.errors import UserError
-from hyperprobe.models.autoregressive import SCORINGS, Scoring
 from hyperprobe.models.causal import CausalModel
 from hyperprobe.models.folders import check_config, check_ids, check_shards, check_tokenizer
 from hyperprobe.models.language import LanguageModel
-from hyperprobe.models.masked import PLLS, MaskedModel, Pll
-from hyperprobe.models.names import model_path
-from hyperprobe.models.options import SPREAD, check_device
+from hyperprobe.models.masked import MaskedModel
 from hyperprobe.models.seq2seq import SENTINELS, Seq2SeqModel, has_sentinels
+from hyperprobe.names import model_path
+from hyperprobe.options import SPREAD, ModelOptions
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 RANDOM_SEED = 0
 MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
 # The class that reads each family's weights.
@@ -30,60 +28,39 @@ CLASSES = {
 }
 
 
-@dataclass(frozen=True)
-class Loading:
-    """How a language model is to be loaded and asked."""
-
-    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps; spread: over all GPUs, then the CPU
-    dtype: str = "fp32"
-    trust_remote_code: bool = False
-    pll: Pll = "within-word"
-    causal_scoring: Scoring = "full"
-
-    def __post_init__(self) -> None:
-        check_device(self.device)
-        for what, value, choices in (
-            ("dtype", self.dtype, tuple(DTYPES)),
-            ("pll", self.pll, PLLS),
-            ("causal scoring", self.causal_scoring, SCORINGS),
-        ):
-            if value not in choices:
-                raise UserError(f"unknown {what} {value}: choose from {', '.join(choices)}")
-
-
 def load_language_model(
-    name: str, folder: str, how: Loading, random: bool, about: dict[str, Any], local: bool
+    name: str, folder: str, options: ModelOptions, random: bool, about: dict[str, Any], local: bool
 ) -> LanguageModel:
     """The model in `folder` (or of that hub name), called `name`; with random weights of a
     fixed seed if asked. `about` goes into its description; `local` leaves the hub alone.
     Raises `UserError`."""
 
-    config = read_config(name, folder, local, how.trust_remote_code)
+    config = read_config(name, folder, local, options.trust_remote_code)
     family = family_of(name, config)
-    tokenizer = _read_tokenizer(name, folder, how, local)
+    tokenizer = _read_tokenizer(name, folder, options, local)
     _check_slot(name, family, tokenizer)
-    model, missing = _read_weights(name, folder, how, random, config, CLASSES[family], local)
+    model, missing = _read_weights(name, folder, options, random, config, CLASSES[family], local)
     if missing:
         raise UserError(_explain_missing(name, config, missing))
     check_ids(name, model, tokenizer)
     source = {**about, "revision": getattr(config, "_commit_hash", None)}
     if family == "masked":
-        return MaskedModel(name, model, tokenizer, source, how.pll)
+        return MaskedModel(name, model, tokenizer, source, options.pll)
     if family == "causal":
-        return CausalModel(name, model, tokenizer, source, how.causal_scoring)
-    return Seq2SeqModel(name, model, tokenizer, source, how.causal_scoring)
+        return CausalModel(name, model, tokenizer, source, options.causal_scoring)
+    return Seq2SeqModel(name, model, tokenizer, source, options.causal_scoring)
 
 
 def load_encoder(
-    name: str, folder: str, how: Loading, random: bool, about: dict[str, Any], local: bool
+    name: str, folder: str, options: ModelOptions, random: bool, about: dict[str, Any], local: bool
 ) -> tuple[Any, Any, dict[str, Any]]:
     """A model of any family without its head, its tokenizer, and its source.
 
     Of a sequence-to-sequence model it is the encoder. Arguments as in `load_language_model`.
     """
-    config = read_config(name, folder, local, how.trust_remote_code)
-    tokenizer = _read_tokenizer(name, folder, how, local)
-    model, missing = _read_weights(name, folder, how, random, config, "AutoModel", local)
+    config = read_config(name, folder, local, options.trust_remote_code)
+    tokenizer = _read_tokenizer(name, folder, options, local)
+    model, missing = _read_weights(name, folder, options, random, config, "AutoModel", local)
     # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
     if missing := [key for key in missing if "pooler" not in key]:
         raise UserError(_incomplete(name, missing, "it is no transformer"))
@@ -93,7 +70,7 @@ def load_encoder(
     return model.eval(), tokenizer, {**about, "revision": getattr(config, "_commit_hash", None)}
 
 
-def _read_tokenizer(name: str, folder: str, how: Loading, local: bool) -> Any:
+def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) -> Any:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
@@ -101,7 +78,7 @@ def _read_tokenizer(name: str, folder: str, how: Loading, local: bool) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tokenizer = transformers.AutoTokenizer.from_pretrained(
-                folder, trust_remote_code=how.trust_remote_code, local_files_only=local
+                folder, trust_remote_code=options.trust_remote_code, local_files_only=local
             )
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -115,7 +92,7 @@ def _read_tokenizer(name: str, folder: str, how: Loading, local: bool) -> Any:
 def _read_weights(
     name: str,
     folder: str,
-    how: Loading,
+    options: ModelOptions,
     random: bool,
     config: Any,
     auto_class: str,
@@ -131,21 +108,21 @@ def _read_weights(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            trust = {"trust_remote_code": how.trust_remote_code}
+            trust = {"trust_remote_code": options.trust_remote_code}
             auto = getattr(transformers, auto_class)
             if random:
                 with torch.random.fork_rng():
                     torch.manual_seed(RANDOM_SEED)
-                    model = auto.from_config(config, dtype=DTYPES[how.dtype], **trust)
+                    model = auto.from_config(config, dtype=TORCH_DTYPES[options.dtype], **trust)
                 missing = []
             else:
                 model, report = auto.from_pretrained(
                     folder,
-                    dtype=DTYPES[how.dtype],
+                    dtype=TORCH_DTYPES[options.dtype],
                     use_safetensors=True,
                     output_loading_info=True,
                     local_files_only=local,
-                    **_placement(folder, how),
+                    **_placement(folder, options),
                     **trust,
                 )
                 missing = sorted(report["missing_keys"])
@@ -154,7 +131,7 @@ def _read_weights(
     except Exception as error:
         raise UserError(_explain(name, error)) from error
     if not getattr(model, "hf_device_map", None):
-        model = _to_device(model, how.device)
+        model = _to_device(model, options.device)
     return model, missing
 
 
@@ -242,13 +219,13 @@ def best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _placement(folder: str, how: Loading) -> dict[str, Any]:
+def _placement(folder: str, options: ModelOptions) -> dict[str, Any]:
     """`device_map` for a model that is to be, or has to be, spread over several devices."""
-    if how.device == "auto" and torch.cuda.is_available():
+    if options.device == "auto" and torch.cuda.is_available():
         free, _ = torch.cuda.mem_get_info()
-        spread = _bytes_of_weights(Path(folder), how.dtype) > 0.9 * free
+        spread = _bytes_of_weights(Path(folder), options.dtype) > 0.9 * free
     else:
-        spread = how.device == SPREAD
+        spread = options.device == SPREAD
     if not spread:
         return {}
     try:
@@ -272,7 +249,7 @@ def _bytes_of_weights(folder: Path, dtype: str) -> int:
                 for n in file.get_slice(key).get_shape():
                     size *= n
                 n_numbers += size
-    return n_numbers * DTYPES[dtype].itemsize
+    return n_numbers * TORCH_DTYPES[dtype].itemsize
 
 
 def _to_device(model: Any, device: str) -> Any:

@@ -21,13 +21,13 @@ from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import (
     AutoregressiveModel,
-    Scoring,
     Start,
     Tokens,
     Unit,
     rows_of_cache,
 )
 from hyperprobe.models.language import head_sees
+from hyperprobe.options import CausalScoring
 
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")
 
@@ -49,7 +49,7 @@ class Seq2SeqModel(AutoregressiveModel):
         model: Any,
         tokenizer: Any,
         source: dict[str, Any],
-        scoring: Scoring = "full",
+        scoring: CausalScoring = "full",
     ) -> None:
         super().__init__(name, model, tokenizer, source, scoring)
         self.sentinels = has_sentinels(tokenizer)

@@ -1,5 +1,0 @@
-"""Classifier probes: does a net find hypernymy in word vectors, or only memorise it?"""
-
-from hyperprobe.classify.probe import ClassifyResult, classify
-
-__all__ = ["ClassifyResult", "classify"]

@@ -1,0 +1,263 @@
+"""Runs beside the papers' tables, for `hyperprobe compare --published`.
+
+Each function takes a finished run and gives rows of `compare.COLUMNS`: every number
+of the run that has its like in a paper, and the difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hyperprobe.analysis.outcomes import is_baseline
+from hyperprobe.data.published import read_published
+from hyperprobe.documents import Document
+from hyperprobe.names import MAJORITY
+from hyperprobe.probes.lama.metrics import MACRO, RAW
+from hyperprobe.probes.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
+from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.runs.read import FinishedRun
+from hyperprobe.statistics.intervals import newcombe_interval
+
+VECTORS = ("word2vec", "glove", "fasttext")
+# Items of the paper's sets (sections 2.1.1 and 2.1.2), and those with a contextual prompt.
+PAPER_ITEMS = {"lm-diagnostic": 18, "lm-diagnostic-extended": 576}
+PAPER_CONTEXTUAL = 186
+NEED_CONTEXT = ("contextual", "paired_aggregate")
+# LAMA's names of its corpora and of Google-RE's relations, in Petroni et al.'s Table 2.
+PAPER_CORPORA = {
+    GOOGLE_RE: "Google-RE", TREX: "T-REx", CONCEPTNET: "ConceptNet", SQUAD: "SQuAD",
+}  # fmt: skip
+PAPER_RELATIONS = {
+    MACRO: "total", "place_of_birth": "birth-place", "date_of_birth": "birth-date",
+    "place_of_death": "death-place",
+}  # fmt: skip
+# The OptiPrompt paper's models beside BERT-base; its names of methods where ours differ.
+OTHER_MODELS = ("bert_large", "roberta_large", "albert_xxlarge")
+CONTROLS = ("random-model", "random-embeddings")
+OPTIPROMPT_METHODS = {
+    "lama_manual": "manual",
+    "autoprompt_5": "autoprompt",
+    "optiprompt_5": "optiprompt-5",
+    "optiprompt_10": "optiprompt-10",
+    "optiprompt_manual": "optiprompt-manual",
+    "optiprompt": "optiprompt-manual",  # of the tables that have one
+}
+PROMPT_METRICS = ("p_at_1", "p_at_1_majority", "p_at_1_easy", "p_at_1_hard", "p_at_1_uhn")
+
+
+class SearchOptions(Document):
+    vectors: str
+
+
+class PromptSettings(Document):
+    """What a comparison must know of a prompt search's settings."""
+
+    options: SearchOptions
+
+
+def with_table_2(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Each model of a zero-shot run against its kind in the paper's Table 2."""
+    published, source = read_published("hypernymy_table2_zero_shot")
+    paper = published.set_index(["dataset", "model"])
+    needs = ("diagnostic", "model", "n_items", "n_contextual", *METRICS)
+    for row in run.table("metrics.csv", needs).to_dict("records"):
+        key = (row["diagnostic"], paper_kind(row["model"]))
+        if key not in paper.index:
+            continue
+        for metric in METRICS:
+            theirs = float(paper.at[key, metric])
+            if row[metric] != row[metric] or theirs != theirs:
+                continue
+            contextual = metric in NEED_CONTEXT and row["diagnostic"] != "lm-diagnostic"
+            m = PAPER_CONTEXTUAL if contextual else PAPER_ITEMS[row["diagnostic"]]
+            n = int(row["n_contextual"] if metric in NEED_CONTEXT else row["n_items"])
+            low, high = newcombe_interval(row[metric] / 100, n, theirs / 100, m)
+            yield {
+                "command": "zero-shot",
+                "setting": row["diagnostic"],
+                "metric": metric,
+                "model": row["model"],
+                "run": run.folder.name,
+                "value": row[metric],
+                "other": f"published {key[1]}",
+                "other_run": source,
+                "other_value": theirs,
+                "difference": row[metric] - theirs,
+                "difference_low": 100 * low,
+                "difference_high": 100 * high,
+                "n_items": n,
+                "n_other": m,
+            }
+
+
+def paper_kind(model: str) -> str:
+    """The row of the paper's tables that a model is the like of: BERT's for any language model."""
+    if model == MAJORITY or model in VECTORS:
+        return model
+    if model.startswith("control:"):
+        return "bert-control"
+    return "none" if is_baseline(model) else "bert"
+
+
+def with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Classifier probes against the paper's Table 4; the interval is of our own deviation."""
+    published, source = read_published("hypernymy_table4_classifier")
+    paper = published.set_index("model")
+    for row in run.table("metrics.csv", ("model", "setting", "accuracy_mean")).to_dict("records"):
+        kind = "static" if row["model"] in VECTORS else "bert-context"
+        if row.get("input") == "partial":
+            kind = kind.removesuffix("-context") + "-partial"
+        kind = MAJORITY if row["model"] == MAJORITY else kind
+        column = f"{row['setting']}_mean"
+        if column in paper:
+            yield _against(run, row, "accuracy_mean", kind, float(paper.at[kind, column]), source)
+
+
+def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Raw P@1 against the LAMA paper's Table 2: BERT's for language models, and `freq`."""
+    published, source = read_published("lama_table2_p_at_1")
+    paper = published.set_index(["corpus", "relation"])
+    needs = ("model", "ranking", "relation", "source", "p_at_1")
+    for row in run.table("metrics.csv", needs).to_dict("records"):
+        model = row["model"]
+        if row["ranking"] != RAW or model in VECTORS or is_baseline(model):
+            continue
+        large = "bert_large" if "large" in model else "bert_base"
+        column = "freq" if model == "freq" else large
+        relation = PAPER_RELATIONS.get(row["relation"], row["relation"])
+        key = (PAPER_CORPORA.get(row["source"]), relation)
+        if key in paper.index and paper.at[key, column] == paper.at[key, column]:
+            yield _against(run, row, "p_at_1", column, float(paper.at[key, column]), source)
+
+
+def with_optiprompt(run: FinishedRun) -> Iterator[dict[str, Any]]:
+    """Prompt search on T-REx against the OptiPrompt paper's tables; the interval is our own."""
+    start = run.settings(PromptSettings).options.vectors
+    published = _optiprompt_numbers()
+    needs = ("model", "control", "method", "relation", "source", *PROMPT_METRICS)
+    for row in run.table("metrics.csv", needs).to_dict("records"):
+        words = set(re.split(r"[^a-z]+", str(row["model"]).lower()))
+        model = next((name for name in OTHER_MODELS if words >= set(name.split("_"))), "bert_base")
+        control = row["control"] if row["control"] in CONTROLS else ""
+        method = f"optiprompt-{start}" if row["method"] == "optiprompt" else row["method"]
+        for metric in PROMPT_METRICS:
+            key = (model, method, control, row["relation"], metric)
+            if row["source"] == TREX and key in published and row[metric] == row[metric]:
+                label = " ".join(filter(None, key[:3]))
+                yield _against(run, row, metric, label, *published[key])
+
+
+def _optiprompt_numbers() -> dict[tuple[str, str, str, str, str], tuple[float, str]]:
+    """(model, method, control, relation, metric) -> the paper's percentage and its table."""
+    base, methods = "bert_base", ("manual", "lpaqa", "autoprompt", "optiprompt")
+    per_relation, _ = read_published("optiprompt_table7_per_relation")
+    names = dict(zip(per_relation["name"], per_relation["relation"], strict=True)) | {"all": MACRO}
+    found: dict[tuple[str, str, str, str, str], tuple[float, str]] = {}
+
+    def add(table: str, cells: Callable[[pd.Series], Iterator[tuple[str, ...]]]) -> None:
+        """`cells` of a row: (column, model, method, control, relation, metric) of its numbers."""
+        published, source = read_published(f"optiprompt_{table}")
+        for _, row in published.iterrows():
+            for column, model, method, control, relation, metric in cells(row):
+                if row[column] == row[column]:
+                    named = OPTIPROMPT_METHODS.get(method, method)
+                    relation = names.get(relation, relation)
+                    key = (model, named, control, relation, metric)
+                    found.setdefault(key, (float(row[column]), source))
+
+    add(
+        "table2_overall",
+        lambda row: chain(
+            ((c, base, row["method"], "", c, "p_at_1") for c in ("1-1", "N-1", "N-M", "all")),
+            [("uhn", base, row["method"], "", MACRO, "p_at_1_uhn")],
+        ),
+    )
+    add(
+        "table3_classifiers",
+        lambda row: (
+            (c, base, c.replace("_", "-"), "", row["relation"], "p_at_1")
+            for c in ("class_prior", "naive_bayes")
+        ),
+    )
+    add(
+        "table4_easy_hard",
+        lambda row: (
+            (c, base, row["method"], "", MACRO, f"p_at_1_{c.split('_')[0]}")
+            for c in ("easy_10546", "hard_23493")
+        ),
+    )
+    # Table 6 has its own vocabulary: of BERT-base only what Table 2 does not have.
+    add(
+        "table6_models",
+        lambda row: (
+            (f"{model}_{kind}", model, row["method"], control, MACRO, "p_at_1")
+            for model in (base, *OTHER_MODELS)
+            for kind, control in (("pretrained", ""), ("random", "random-model"))
+        ),
+    )
+    add(
+        "table7_per_relation",
+        lambda row: ((method, base, method, "", row["relation"], "p_at_1") for method in methods),
+    )
+    add(
+        "table8_random_controls",
+        lambda row: (
+            (
+                f"{control}_{method}_{kind}".replace("-", "_"),
+                base,
+                method,
+                control,
+                row["relation"],
+                m,
+            )
+            for control in CONTROLS
+            for method in ("autoprompt", "optiprompt", "finetune")
+            for kind, m in (("majority", "p_at_1_majority"), ("accuracy", "p_at_1"))
+        ),
+    )
+    add(
+        "table9_easy_hard",
+        lambda row: (
+            (f"{part}_{method}", base, method, "", row["relation"], f"p_at_1_{part}")
+            for part in ("easy", "hard")
+            for method in methods
+        ),
+    )
+    return found
+
+
+def _against(
+    run: FinishedRun, row: dict[str, Any], metric: str, other: str, theirs: float, source: str
+) -> dict[str, Any]:
+    """One value against a published one, whose own uncertainty is not known."""
+    words = dict.fromkeys(v for k, v in row.items() if isinstance(v, str) and k != "model")
+    ends = {
+        f"difference_{end}": row.get(f"{metric}_{end}", np.nan) - theirs for end in ("low", "high")
+    }
+    return {
+        "command": run.command,
+        "setting": " ".join(words),
+        "metric": metric,
+        "model": row["model"],
+        "run": run.folder.name,
+        "value": row[metric],
+        "other": f"published {other}",
+        "other_run": source,
+        "other_value": theirs,
+        "difference": row[metric] - theirs,
+        **ends,
+    }
+
+
+PUBLISHED: dict[str, Callable[[FinishedRun], Iterable[dict[str, Any]]]] = {
+    "zero-shot": with_table_2,
+    "classify": with_table_4,
+    "lama": with_lama,
+    "prompts": with_optiprompt,
+}

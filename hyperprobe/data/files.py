@@ -1,0 +1,25 @@
+"""Where the files that travel with the package lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+_PACKAGE = _HERE.parent
+
+
+def data_folder(name: str) -> Path:
+    """The folder `name` (`tables`, `wordnet_data`, `contexts`) as an absolute path.
+
+    `tables` lies beside this module; the others in a wheel inside the package, in a checkout
+    beside it.
+    """
+    for folder in (_HERE / name, _PACKAGE / "_data" / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"{name} is missing from this installation of hyperprobe")
+
+
+def table(name: str) -> Path:
+    """The path of a table that ships (`lm-diagnostic.tsv`, `published/...`)."""
+    return data_folder("tables") / name

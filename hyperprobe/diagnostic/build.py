@@ -1,0 +1,269 @@
+"""The hypernymy diagnostic sets: WordNet nouns under nine everyday categories.
+
+`lm-diagnostic` is the 18 pairs of Ettinger's (2020) NEG-136 simple stimuli;
+`lm-diagnostic-extended` is built from WordNet after Ravichander et al. (2020,
+section 2.1.2), who published its size (576) but not the rule that picked it.
+Ours: the most frequent monosemous hyponyms, some of each category in any case,
+after `tables/exclusions.tsv`.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pandas as pd
+
+from hyperprobe.cloze import SLOT
+from hyperprobe.data.files import table as shipped
+from hyperprobe.diagnostic.sentences import shipped_probes
+from hyperprobe.errors import UserError, one_line, quoted
+from hyperprobe.lexicon.morphology import indefinite_article, plural
+from hyperprobe.lexicon.wordnet import count_senses, damage_named, open_wordnet, taxonomy_below
+from hyperprobe.runs.run import Run
+
+Monosemous = Literal["noun", "any"]
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "animals": ("bird", "insect", "fish"),
+    "plants": ("tree", "flower", "vegetable"),
+    "objects": ("vehicle", "tool", "building"),
+}
+CATEGORIES: tuple[str, ...] = tuple(word for words in GROUPS.values() for word in words)
+GROUP_OF: dict[str, str] = {word: group for group, words in GROUPS.items() for word in words}
+
+LM_DIAGNOSTIC = "lm-diagnostic"
+LM_DIAGNOSTIC_EXTENDED = "lm-diagnostic-extended"
+NAMES = (LM_DIAGNOSTIC, LM_DIAGNOSTIC_EXTENDED)
+COLUMNS = (
+    "hyponym",
+    "hyponym_plural",
+    "hypernym",
+    "hypernym_plural",
+    "group",
+    "synset",
+    "zipf",
+    "singular",
+    "plural",
+    "control",
+    "control_plural",
+    "negated",
+    "contextual",
+)
+PAPER_SIZE = 576
+# Each category keeps so many items, however rare they are, or an equal share of a smaller
+# size: `vegetable` has about a dozen, and is kept whole.
+KEPT = 20
+
+
+@dataclass(frozen=True)
+class Hyponym:
+    """A word under one of the nine categories."""
+
+    lemma: str
+    category: str
+    synset: str
+
+
+def _table(name: str) -> list[dict[str, str]]:
+    with shipped(name).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines, delimiter="\t"))
+
+
+@cache
+def excluded_lemmas() -> frozenset[str]:
+    """Lemmas that reviewers took out; the table gives the reason for each."""
+    return frozenset(row["lemma"] for row in _table("exclusions.tsv"))
+
+
+def hyponyms_below(wordnet: Any, category: str, monosemous: Monosemous = "noun") -> list[Hyponym]:
+    """All single-word, lower-case, one-sense nouns below `category`.n.01, sorted.
+
+    `monosemous="noun"` asks for one noun sense, `"any"` for one sense over all
+    parts of speech. Nothing is excluded by review yet.
+    """
+    parts = "n" if monosemous == "noun" else "nvar"
+    found = {}
+    for synset in taxonomy_below(wordnet.synset(f"{category}.n.01")):
+        for lemma in synset.lemma_names():
+            one_word = lemma.isascii() and lemma.isalpha() and lemma.islower()
+            if one_word and count_senses(wordnet, lemma, parts) == 1:
+                found[lemma] = Hyponym(lemma, category, synset.name())
+    return [found[lemma] for lemma in sorted(found)]
+
+
+def all_hyponyms(wordnet: Any, monosemous: Monosemous = "noun") -> Iterator[Hyponym]:
+    """`hyponyms_below` for the nine categories in turn."""
+    for category in CATEGORIES:
+        yield from hyponyms_below(wordnet, category, monosemous)
+
+
+def negated_pairs() -> list[dict[str, str]]:
+    """The 18 stimuli: `hyponym`, `hypernym` and the `false_hypernym` of the negated context."""
+    return _table("neg136_simple.tsv")
+
+
+def build_diagnostic(
+    name: str,
+    size: int | None = PAPER_SIZE,
+    monosemous: Monosemous = "noun",
+    wordnet: Any = None,
+) -> pd.DataFrame:
+    """A diagnostic set as a frame with `COLUMNS`, one row per item.
+
+    `name` is `lm-diagnostic` (18 fixed pairs; the other arguments do not apply)
+    or `lm-diagnostic-extended`, of the `size` most frequent items (None: all).
+    Raises `UserError` for an unknown name or a size that cannot be had.
+    """
+    wordnet = wordnet or open_wordnet()
+    if name == LM_DIAGNOSTIC:
+        pairs = negated_pairs()
+        items = [
+            Hyponym(pair["hyponym"], pair["hypernym"], _sense_below(wordnet, **pair))
+            for pair in pairs
+        ]
+        frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
+        frame["false_hypernym"] = [pair["false_hypernym"] for pair in pairs]
+        return frame
+    if name != LM_DIAGNOSTIC_EXTENDED:
+        raise _unknown(name)
+    items = [
+        item for item in all_hyponyms(wordnet, monosemous) if item.lemma not in excluded_lemmas()
+    ]
+    frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
+    if size is not None:
+        frame = _most_frequent(frame, size)
+    order = frame["hypernym"].map(CATEGORIES.index)
+    frame = frame.assign(order=order).sort_values(["order", "hyponym"], kind="stable")
+    return frame.drop(columns="order").reset_index(drop=True)
+
+
+def _unknown(name: str) -> UserError:
+    return UserError(f"unknown diagnostic set {quoted(name)}: choose from {', '.join(NAMES)}")
+
+
+def _sense_below(wordnet: Any, hyponym: str, hypernym: str, **_: str) -> str:
+    """The first sense of `hyponym` below `hypernym`.n.01; else its first (a rose is a shrub)."""
+    top = wordnet.synset(f"{hypernym}.n.01")
+    senses = wordnet.synsets(hyponym, "n")
+    below = [s for s in senses if any(top in path for path in s.hypernym_paths())]
+    return str((below or senses)[0].name())
+
+
+def _row(item: Hyponym) -> tuple[Any, ...]:
+    from wordfreq import zipf_frequency
+
+    many = plural(item.lemma)
+    subject = f"{indefinite_article(item.lemma).capitalize()} {item.lemma}"
+    article = indefinite_article(item.category)
+    return (
+        item.lemma,
+        many,
+        item.category,
+        plural(item.category),
+        GROUP_OF[item.category],
+        item.synset,
+        zipf_frequency(item.lemma, "en"),
+        f"{subject} is {article} {SLOT}.",
+        f"{many.capitalize()} are {SLOT}.",
+        f"{item.lemma} {SLOT}.",
+        f"{many} {SLOT}.",
+        f"{subject} is not {article} {SLOT}.",
+        shipped_probes().get(item.lemma, ""),
+    )
+
+
+def n_kept(size: int) -> int:
+    """How many of its most frequent items each category keeps in a set of `size`."""
+    return min(KEPT, size // len(CATEGORIES))
+
+
+def _most_frequent(frame: pd.DataFrame, size: int) -> pd.DataFrame:
+    """The `n_kept` most frequent rows of each category, and the most frequent of the others.
+
+    Ties are in alphabetical order.
+    """
+    if not len(CATEGORIES) <= size <= len(frame):
+        raise UserError(
+            f"--size {size} cannot be had: give a number from {len(CATEGORIES)} (one item of each "
+            f"category) to {len(frame)} (all that WordNet gives)"
+        )
+    order = frame.sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
+    is_kept = order.groupby("hypernym").cumcount() < n_kept(size)
+    kept, others = order[is_kept], order[~is_kept]
+    return pd.concat([kept, others.head(size - len(kept))])
+
+
+@dataclass(frozen=True)
+class BuiltSets:
+    """What `build` wrote: its `folder`, the `counts` by set and category, the `settings`.
+
+    `notes` say how the items of a set were picked.
+    """
+
+    folder: Path
+    counts: pd.DataFrame
+    settings: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def build(
+    names: Sequence[str],
+    size: str = str(PAPER_SIZE),
+    monosemous: Monosemous = "noun",
+    wordnet: Path | None = None,
+    results: Path = Path("results"),
+) -> BuiltSets:
+    """Build the named sets and write each as `NAME.tsv` and `NAME.jsonl` into a run folder.
+
+    `size` is a number or `all`. The same settings give the same bytes. Raises
+    `UserError` on an unknown name, a size that cannot be had or a bad WordNet.
+    """
+    given = dict(locals())
+    if size != "all" and not re.fullmatch("[0-9]{1,9}", size):
+        raise UserError(f"--size {one_line(size)}: give a number of items, or all")
+    if size != "all" and int(size) < len(CATEGORIES):
+        raise UserError(f"--size {size}: give {len(CATEGORIES)} or more: one item of each category")
+    if monosemous not in get_args(Monosemous):
+        raise UserError(f"--monosemous {quoted(monosemous)}: choose noun or any")
+    names = list(dict.fromkeys(names))
+    if unknown := [name for name in names if name not in NAMES] or ([] if names else [""]):
+        raise _unknown(unknown[0])
+    settings = {
+        "names": list(names),
+        "size": size,
+        "monosemous": monosemous,
+        "wordnet": str(wordnet or "embedded"),
+    }
+    reader = open_wordnet(wordnet)
+    tables: dict[str, pd.DataFrame] = {}
+    counts = []
+    for name in names:
+        with damage_named(wordnet):
+            frame = build_diagnostic(name, None if size == "all" else int(size), monosemous, reader)
+        tables |= {f"{name}.tsv": frame, f"{name}.jsonl": frame}
+        counts.append(count_table(frame).assign(diagnostic=name))
+    run = Run(results, "build-diagnostic", settings, given)
+    run.finish(tables)
+    notes: tuple[str, ...] = ()
+    if size != "all" and LM_DIAGNOSTIC_EXTENDED in names:
+        notes = (
+            f"{LM_DIAGNOSTIC_EXTENDED}: the {n_kept(int(size))} most frequent items of each "
+            "category (all, where it has fewer), and the most frequent of the others",
+        )
+    return BuiltSets(run.folder, pd.concat(counts, ignore_index=True), settings, notes)
+
+
+def count_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Items and share (percent) of each category, as in the paper's Table 1, largest first."""
+    counts = frame["hypernym"].value_counts().rename("n_items").rename_axis("hypernym").to_frame()
+    counts["percent"] = (100 * counts["n_items"] / len(frame)).round(2)
+    counts["n_contextual"] = (
+        frame[frame["contextual"] != ""]["hypernym"].value_counts().reindex(counts.index).fillna(0)
+    ).astype(int)
+    return counts.reset_index()

@@ -1,0 +1,183 @@
+"""`contexts check`: the rules for context sentences that a machine can test.
+
+A `probe` must be permissive, selective and upward entailing in its slot
+(Ravichander et al. 2020, section 2.1.2). A machine sees some of what breaks
+that: the answer given away, a rival named, an article that fits one word, and
+words that turn the entailment round. The rest needs a reader.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from math import ceil
+
+from hyperprobe.diagnostic.build import CATEGORIES
+from hyperprobe.diagnostic.sentences import Context, occurrences
+from hyperprobe.lexicon.morphology import plural
+from hyperprobe.lexicon.wordnet import count_senses, open_wordnet
+
+MIN_WORDS, MAX_WORDS = 6, 30
+NEAR_DUPLICATE = 0.75  # shared part of the words of two sentences
+# What turns "robin entails bird" round, or breaks it, when the slot is in its scope.
+NOT_UPWARD = frozenset(
+    "not no never without nobody nothing none neither nor hardly scarcely barely rarely seldom "
+    "cannot only every each all any few fewer less if unless than whether most least best worst "
+    "first last favourite favorite".split()
+)
+_WORDS = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A broken rule: where, which, and in what way."""
+
+    place: str
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.rule}: {self.message}"
+
+
+def check(contexts: Iterable[Context]) -> list[Finding]:
+    """Every finding, in the order of the contexts; duplicates are looked for over all of them."""
+    read = list(contexts)
+    findings = [
+        Finding(context.place, rule, message)
+        for context in read
+        for rule, test in RULES.items()
+        for message in test(context)
+    ]
+    findings += _duplicates(read)
+    order = {context.place: i for i, context in enumerate(read)}
+    return sorted(findings, key=lambda finding: order[finding.place])
+
+
+def words_of(sentence: str) -> list[str]:
+    """The lower-case words of a sentence."""
+    return _WORDS.findall(sentence.lower())
+
+
+def _once(context: Context) -> Iterator[str]:
+    n = len(occurrences(context.word, context.sentence))
+    if n != 1:
+        yield f"{context.word} stands {n} times as a whole word, not once"
+
+
+def _category(context: Context) -> Iterator[str]:
+    """Neither the category, nor a word that contains or means it, nor a rival."""
+    own = context.category
+    for word in words_of(context.sentence):
+        if word == context.word:
+            continue
+        if own in word:
+            yield f"{word} gives {own} away"
+        elif word in _synonyms(own):
+            yield f"{word} means {own}"
+        elif word in _category_words():
+            yield f"{word} names another category"
+
+
+def _synonym(context: Context) -> Iterator[str]:
+    if context.kind == "hypernym":
+        return
+    present = set(words_of(context.sentence))
+    for word in sorted(_synonyms(context.word) & present):
+        yield f"{word} is a synonym of {context.word}"
+
+
+def _article(context: Context) -> Iterator[str]:
+    if context.kind == "probe":
+        for match in occurrences(context.word, context.sentence):
+            if before := re.search(r"\b(an?)\s+$", context.sentence[: match.start()], re.I):
+                yield f"{before[1]} right before the slot"
+
+
+def _entailment(context: Context) -> Iterator[str]:
+    if context.kind != "probe":
+        return
+    for word in words_of(context.sentence):
+        if word in NOT_UPWARD or word.endswith(("n't", "n’t")) or word in _superlatives():
+            yield f"{word} may turn the entailment round"
+
+
+def _length(context: Context) -> Iterator[str]:
+    n = len(context.sentence.split())
+    if not MIN_WORDS <= n <= MAX_WORDS:
+        yield f"{n} words, not {MIN_WORDS} to {MAX_WORDS}"
+
+
+def _encoding(context: Context) -> Iterator[str]:
+    sentence = context.sentence
+    if sentence != unicodedata.normalize("NFC", sentence):
+        yield "accents are written apart from their letters: normalise to NFC"
+    if odd := [c for c in sentence if unicodedata.category(c)[0] == "C" or c == "�"]:
+        yield f"holds the unprintable character U+{ord(odd[0]):04X}"
+    if sentence != " ".join(sentence.split()):
+        yield "has spaces at its ends or in a row"
+    if not sentence.endswith((".", "!", "?", ".”", '."', "!”", '!"', "?”", '?"')):
+        yield "does not end as a sentence"
+
+
+RULES: dict[str, Callable[[Context], Iterator[str]]] = {
+    "once": _once,
+    "category": _category,
+    "synonym": _synonym,
+    "article": _article,
+    "entailment": _entailment,
+    "length": _length,
+    "encoding": _encoding,
+}
+
+
+def _duplicates(contexts: Sequence[Context]) -> Iterator[Finding]:
+    """Sentences that say the same but for their words: Jaccard similarity of word sets.
+
+    Of two sets that share the part t of their union, each holds a shared word among its
+    rarest n - ceil(t * n) + 1 of n: so only sets that meet there are compared.
+    """
+    sets = [set(words_of(context.sentence)) - {context.word} for context in contexts]
+    count = Counter(chain.from_iterable(sets))
+    met: dict[str, list[int]] = {}  # word -> the earlier sets that have it among their rarest
+    for i, own in enumerate(sets):
+        rarest = sorted(own, key=lambda word: (count[word], word))
+        rarest = rarest[: len(own) - ceil(NEAR_DUPLICATE * len(own)) + 1]
+        near = {j for word in rarest for j in met.get(word, ())}
+        for j in sorted(near):
+            both = len(own & sets[j])
+            if both / (len(own) + len(sets[j]) - both) >= NEAR_DUPLICATE:
+                same = contexts[i].sentence == contexts[j].sentence
+                what = "the same sentence as" if same else "nearly the same sentence as"
+                yield Finding(contexts[i].place, "duplicate", f"{what} {contexts[j].place}")
+        for word in rarest:
+            met.setdefault(word, []).append(i)
+
+
+@cache
+def _category_words() -> frozenset[str]:
+    return frozenset([*CATEGORIES, *map(plural, CATEGORIES), "fishes"])
+
+
+@cache
+def _synonyms(word: str) -> frozenset[str]:
+    """Single-word WordNet synonyms of the word's first noun sense, both numbers."""
+    senses = open_wordnet().synsets(word, "n")
+    names = {name.lower() for sense in senses[:1] for name in sense.lemma_names()}
+    single = {name for name in names if name.isalpha()} - {word}
+    return frozenset((single | {plural(name) for name in single}) - {word, plural(word)})
+
+
+@cache
+def _superlatives() -> frozenset[str]:
+    """The -est forms of WordNet's adjectives that are not nouns as well (forest, nest)."""
+    wordnet = open_wordnet()
+    forms = {form for form in wordnet._exception_map["a"] if form.endswith("est")}
+    for lemma in wordnet.all_lemma_names("a"):
+        forms |= {f"{lemma}est", f"{lemma.removesuffix('e')}est", f"{lemma.removesuffix('y')}iest"}
+    return frozenset(form for form in forms if count_senses(wordnet, form, "n") == 0)

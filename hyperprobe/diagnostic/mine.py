@@ -1,0 +1,241 @@
+"""`contexts mine`: sentences for a diagnostic set's words from a user's own corpus.
+
+A sentence that breaks no rule of a probe is kept as `probe`, another that breaks
+none of an ordinary sentence as `hyponym` or `hypernym`. Whether a probe is
+selective only a reader can tell. Of each word and kind the best few are kept,
+ties broken by a seeded hash: so the result depends neither on order nor on the
+number of processes, and a killed run that goes on ends at the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hyperprobe.diagnostic.check import RULES, words_of
+from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
+from hyperprobe.diagnostic.sentences import COLUMNS, Context
+from hyperprobe.documents import parse_json, read_text
+from hyperprobe.errors import UserError
+from hyperprobe.progress import progress
+from hyperprobe.runs.files import check_writable, corpus_digests, file_digest, write_text
+from hyperprobe.runs.read import read_run
+from hyperprobe.runs.run import Run
+from hyperprobe.workers import in_order
+
+CONTEXTS, SKIPPED = "contexts.tsv", "skipped.json"
+
+BEST_WORDS = 16  # a sentence about this long is easiest to read
+SAVE_SECONDS = 5.0
+MAX_STATE = 1 << 30  # bytes; it grows with --best
+_PLAIN = re.compile(r"^[\"“‘A-Z][^\[\]{}<>|=_#*@\\]*[.!?][\"”’]?$")
+
+# (word, kind) -> [(distance from the best length, tie-breaking hash, sentence)], best first
+Found = dict[tuple[str, str], list[tuple[int, str, str]]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to look for: word form -> (category, kind of ordinary sentence)."""
+
+    forms: dict[str, tuple[str, str]]
+    best: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class MineResult:
+    """The written file, how many sentences of each kind, and what could not be read."""
+
+    path: Path
+    counts: pd.DataFrame
+    skipped: Skipped
+
+
+def targets(diagnostics: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Hyponyms in the singular, and their categories in both numbers."""
+    forms: dict[str, tuple[str, str]] = {}
+    for name in diagnostics:
+        for row in load_diagnostic(name).to_dict("records"):
+            category = row["hypernym"]
+            forms[row["hyponym"]] = (category, "hyponym")
+            for form in (category, row["hypernym_plural"]):
+                forms[form] = (category, "hypernym")
+    return forms
+
+
+def mine(
+    corpus: Sequence[Path],
+    diagnostics: Sequence[str],
+    best: int = 20,
+    text_field: str = "text",
+    processes: int = 2,
+    seed: int = 0,
+    results: Path = Path("results"),
+) -> MineResult:
+    """Search `corpus` and write `contexts.tsv` into a run folder.
+
+    Memory does not grow with the corpus. The same call after an interrupt goes on
+    from its last saved state, and after a finished one reads its files back. Raises
+    `UserError` on a corpus that is not there or that cannot be read, and when a
+    process of the search is killed.
+    """
+    given = dict(locals())
+    if best < 1 or processes < 1 or not text_field:
+        raise UserError("--best and --processes must be 1 or more, and --field must name a field")
+    files = corpus_files(corpus)
+    target = Target(targets(diagnostics), best, seed)
+    settings = {
+        "corpus": corpus_digests(files),
+        "diagnostics": {name: frame_digest(load_diagnostic(name)) for name in diagnostics},
+        "best": best,
+        "field": text_field,
+        "seed": seed,
+    }
+    run = Run(results, "contexts-mine", settings, given)
+    if finished := _read_back(run.folder):
+        return finished
+    check_writable(run.folder)
+    state = run.folder / "state.json"
+    done, found = _restore(state)
+    skipped = Skipped()
+    _prepare(target)
+    total = sum(path.stat().st_size for path in files)
+    with progress("mining", total, unit="bytes") as advance:
+        chunks = islice(_all_chunks(files, text_field, skipped, advance), done, None)
+        saved = time.monotonic()
+        try:
+            with closing(in_order(partial(_search, target), chunks, processes)) as parts:
+                for part in parts:
+                    _merge(found, part, best)
+                    done += 1
+                    if time.monotonic() - saved > SAVE_SECONDS:
+                        _save(state, done, found)
+                        saved = time.monotonic()
+        except BaseException:  # Ctrl-C too: what is merged twice counts once
+            if done:
+                _save(state, done, found)
+            raise
+    table = _table(found, target)
+    write_text(run.folder / SKIPPED, json.dumps(asdict(skipped)))
+    run.finish({CONTEXTS: table}, seed, [SKIPPED])
+    state.unlink(missing_ok=True)
+    return MineResult(run.folder / CONTEXTS, _counts(table), skipped)
+
+
+def _read_back(folder: Path) -> MineResult | None:
+    """What an earlier call has finished here, or None if nothing whole is there."""
+    if not (folder / "run.json").exists():
+        return None
+    digests = read_run(folder).notes.get("files", {})
+    paths = (folder / CONTEXTS, folder / SKIPPED)
+    if not all(path.is_file() and file_digest(path) == digests.get(path.name) for path in paths):
+        return None
+    table = pd.read_csv(
+        paths[0], sep="\t", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE
+    )
+    skipped = Skipped(**json.loads(paths[1].read_text(encoding="utf-8")))
+    return MineResult(paths[0], _counts(table), skipped)
+
+
+def _counts(table: pd.DataFrame) -> pd.DataFrame:
+    counts = table.groupby("kind").agg(n_sentences=("word", "size"), n_words=("word", "nunique"))
+    return counts.reset_index()
+
+
+def _all_chunks(
+    files: Sequence[Path], text_field: str, skipped: Skipped, advance: Callable[[int], None]
+) -> Iterator[str]:
+    """Every chunk of the corpus; `advance` hears of the bytes that are read."""
+    for path in files:
+        place = 0
+
+        def at(now: int) -> None:
+            nonlocal place
+            advance(now - place)
+            place = now
+
+        yield from read_chunks(path, text_field, skipped, at)
+
+
+def _prepare(target: Target) -> None:
+    """Fill what the rules look up, once, before the processes part."""
+    for word, (category, _) in target.forms.items():
+        for rule in RULES.values():
+            list(rule(Context(word, category, "probe", f"The {word} was there in the morning.")))
+
+
+def _search(target: Target, chunk: str) -> Found:
+    """The best sentences of one chunk."""
+    found: Found = {}
+    for line in chunk.splitlines():
+        if not target.forms.keys() & set(words_of(line)):
+            continue
+        for sentence in split_sentences(line):
+            if not _PLAIN.match(sentence):
+                continue
+            for word in dict.fromkeys(w for w in words_of(sentence) if w in target.forms):
+                kind = _kind(target, word, sentence)
+                if kind:
+                    key = hashlib.sha256(f"{target.seed}:{word}:{sentence}".encode()).hexdigest()
+                    distance = abs(len(sentence.split()) - BEST_WORDS)
+                    found.setdefault((word, kind), []).append((distance, key, sentence))
+    best: Found = {}
+    _merge(best, found, target.best)
+    return best
+
+
+def _kind(target: Target, word: str, sentence: str) -> str | None:
+    """`probe` when no rule is broken, else the ordinary kind when none of its rules is."""
+    category, ordinary = target.forms[word]
+    for kind in ("probe", ordinary) if ordinary == "hyponym" else (ordinary,):
+        context = Context(word, category, kind, sentence)
+        if not any(True for rule in RULES.values() for _ in rule(context)):
+            return kind
+    return None
+
+
+def _merge(found: Found, part: Found, best: int) -> None:
+    for key, entries in part.items():
+        # The same sentence may stand in the corpus twice.
+        found[key] = sorted(set(found.get(key, []) + entries))[:best]
+
+
+def _table(found: Found, target: Target) -> pd.DataFrame:
+    order = {word: i for i, word in enumerate(target.forms)}
+    rows = [
+        (word, target.forms[word][0], kind, sentence)
+        for word, kind in sorted(found, key=lambda key: (order[key[0]], key[1] != "probe"))
+        for _, _, sentence in found[word, kind]
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _save(path: Path, done: int, found: Found) -> None:
+    state = {"done": done, "found": [[*key, entries] for key, entries in found.items()]}
+    write_text(path, json.dumps(state))
+
+
+def _restore(path: Path) -> tuple[int, Found]:
+    """The saved state of a killed run, or a fresh one."""
+    if not path.exists():
+        return 0, {}
+    try:
+        state: Any = parse_json(read_text(path, "state", MAX_STATE), str(path))
+        found = {(w, kind): [(d, k, s) for d, k, s in e] for w, kind, e in state["found"]}
+        return int(state["done"]), found
+    except (UserError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is damaged: delete it to begin again") from error

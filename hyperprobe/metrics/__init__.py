@@ -1,1 +1,0 @@
-"""Pure functions on prediction frames: no models, no files."""

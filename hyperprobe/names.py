@@ -1,0 +1,72 @@
+"""What models are called, where those that ship lie, and which names may be asked; needs
+nothing loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from hyperprobe.errors import UserError, quoted
+
+EMBEDDED = "embedded"
+RANDOM = "random:"  # prefix: the shape and tokenizer of the model named after it, random weights
+EMBEDDED_VECTORS = ("word2vec", "glove", "fasttext")
+EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
+VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors")
+
+# What rows of predictions are called that come from no model, or from a model asked otherwise.
+MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
+BASELINES = (MAJORITY, FREQ, CHARACTERS)
+CONTROL_PREFIXES = ("control:", "shuffled:")
+
+
+def model_path(name: str) -> Path:
+    """Where a model of this name would lie: the files that ship, or a path of the user's."""
+    name = name.removeprefix(RANDOM)
+    if name in EMBEDDED_VECTORS:
+        return EMBEDDED_FOLDER / f"{name}.bin.gz"
+    return EMBEDDED_FOLDER / "masked-lm" if name == EMBEDDED else Path(name)
+
+
+def is_vectors(name: str) -> bool:
+    """Whether a model of this name is a file of static vectors."""
+    path = model_path(name)
+    return path.is_file() or (path.suffix in VECTOR_SUFFIXES and not path.is_dir())
+
+
+def distinct_models(names: Iterable[str]) -> list[str]:
+    """The models that a user named, each once, in order.
+
+    Raises `UserError` for a name that stands for a baseline or a control in the tables, and
+    for one that no model can have.
+    """
+    distinct = list(dict.fromkeys(names))
+    for name in distinct:
+        _check(name)
+    return distinct
+
+
+def _check(name: str) -> None:
+    if not name.strip() or "\0" in name:
+        raise UserError(
+            f"{quoted(name)} is no model's name: write a folder, a vectors file or a hub name"
+        )
+    if name in BASELINES:
+        raise UserError(f"{name} is a baseline's name: write ./{name} for a model of yours")
+    for prefix in CONTROL_PREFIXES:
+        if name.startswith(prefix):
+            raise UserError(
+                f"{quoted(name)}: {prefix} marks a control's rows: write ./{name} for a model of "
+                "yours"
+            )
+    try:
+        exists = Path(name).exists()
+        vectors = name.startswith(RANDOM) and is_vectors(name)
+    except (OSError, ValueError) as error:  # too long, or with a null byte
+        raise UserError(f"no model {quoted(name)}: check the name") from error
+    if exists and name.startswith(RANDOM):
+        raise UserError(
+            f"{quoted(name)}: {RANDOM} asks for random weights: write ./{name} for a model of yours"
+        )
+    if vectors:
+        raise UserError(f"{quoted(name)}: vectors have no random weights: name a language model")

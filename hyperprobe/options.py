@@ -1,0 +1,92 @@
+"""How models are loaded and asked: one value from the command line to the loader.
+
+The choices and defaults that commands, studies and the Python API share are defined here, and
+checked before anything heavy is imported.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypedDict, get_args
+
+from hyperprobe.errors import UserError, quoted
+
+Dtype = Literal["fp32", "bf16"]
+Pll = Literal["within-word", "original", "all-masked"]
+CausalScoring = Literal["full", "continuation"]
+Article = Literal["gold", "fixed", "marginal"]
+
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+PLLS: tuple[Pll, ...] = get_args(Pll)
+CAUSAL_SCORINGS: tuple[CausalScoring, ...] = get_args(CausalScoring)
+ARTICLES: tuple[Article, ...] = get_args(Article)
+SPREAD = "spread"  # over all GPUs, then the CPU
+MAX_SEED = 2**32 - 1  # numpy takes no more
+_DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:(0|[1-9][0-9]{0,2}))?")
+
+
+class LoadKeywords(TypedDict, total=False):
+    """Keyword arguments of every probe: how its models are loaded."""
+
+    device: str
+    dtype: Dtype
+    trust_remote_code: bool
+
+
+class ModelKeywords(LoadKeywords, total=False):
+    """Keyword arguments of the probes that score candidates: how models are asked, too."""
+
+    pll: Pll
+    causal_scoring: CausalScoring
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How models are loaded and asked. Raises `UserError` for a value that is no choice.
+
+    `device` is auto, cpu, cuda, cuda:N, mps or spread; `pll` says how masked models score a
+    candidate of several word pieces, `causal_scoring` whether autoregressive models count what
+    follows the slot (docs/models.md).
+    """
+
+    device: str = "auto"
+    dtype: Dtype = "fp32"
+    trust_remote_code: bool = False
+    pll: Pll = "within-word"
+    causal_scoring: CausalScoring = "full"
+
+    def __post_init__(self) -> None:
+        check_device(self.device)
+        check_choice("dtype", self.dtype, DTYPES)
+        check_choice("pll", self.pll, PLLS)
+        check_choice("causal scoring", self.causal_scoring, CAUSAL_SCORINGS)
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides numbers: everything but the device."""
+        return {name: value for name, value in asdict(self).items() if name != "device"}
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raises `UserError` unless `value` is one of `choices`."""
+    if value not in choices:
+        raise UserError(f"unknown {name} {quoted(value)}: choose from {', '.join(choices)}")
+
+
+def check_device(device: str) -> str:
+    """The device's name, if it is one. Whether the machine has it is seen when a model loads.
+
+    Raises `UserError`.
+    """
+    if not isinstance(device, str) or not _DEVICE.fullmatch(device):
+        raise UserError(
+            f"unknown device {quoted(device)}: choose from auto, cpu, cuda, cuda:1, mps, spread"
+        )
+    return device
+
+
+def check_seed(seed: int) -> int:
+    """The seed, if every random generator takes it. Raises `UserError`."""
+    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
+        raise UserError(f"--seed {quoted(seed)}: give a whole number from 0 to {MAX_SEED}")
+    return seed

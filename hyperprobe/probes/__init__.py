@@ -1,0 +1,1 @@
+"""The probes, one folder each. `hyperprobe.registry` says where their parts lie."""

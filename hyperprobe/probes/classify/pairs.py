@@ -1,0 +1,204 @@
+"""Pairs of words, balanced over labels, in three folds.
+
+After Ravichander et al. (2020, section 2.2): a positive pair is a hyponym and its
+category, a negative one the hyponym and another category of the same group. In
+`seen`, hypernyms of the test occur in training, hyponyms do not; in `unseen`,
+neither does: each fold holds one group out.
+
+Nothing but the relation may tell the labels apart. So in each partition every
+hyponym stands in one positive and one negative pair with the same sentences, and
+every hypernym in as many positive as negative pairs, each of its sentences as
+often in the one as in the other.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+
+from hyperprobe.diagnostic.sentences import Context
+from hyperprobe.errors import UserError
+
+SETTINGS = ("seen", "unseen")
+PARTITIONS = ("train", "dev", "test")
+COLUMNS = (
+    "setting",
+    "fold",
+    "partition",
+    "group",
+    "hyponym",
+    "hypernym",
+    "label",
+    "hyponym_sentence",
+    "hypernym_sentence",
+)
+N_FOLDS = 3
+# `seen` deals the hyponyms into this many parts: one for the test, one for dev, as
+# near as it gets to the paper's Table 6 (14 and 16 % of the pairs).
+N_PARTS = 7
+TRAIN_CONTEXTS = 8  # instances of a training pair (the paper: 8 to 9, from Tables 5 and 6)
+
+Members = dict[str, list[str]]  # hypernym -> its hyponyms
+
+
+def make_folds(
+    items: pd.DataFrame, contexts: Iterable[Context], settings: Sequence[str], seed: int = 0
+) -> pd.DataFrame:
+    """The folds of `settings` as a frame with `COLUMNS`, one row per instance.
+
+    `items` is a diagnostic set (`hyponym`, `hypernym`, `group`, `zipf`). A training
+    pair has `TRAIN_CONTEXTS` rows, each with other sentences; a dev or test pair has
+    one. No sentence is in two partitions of a fold. Raises `UserError` when a word
+    has too few sentences or there are too few groups for the folds of `unseen`.
+    """
+    sentences = _sentences(contexts)
+    groups = _groups(items)
+    rows = []
+    for setting in settings:
+        deal = _deal_seen if setting == "seen" else _deal_unseen
+        for fold, partitions in enumerate(deal(groups, seed), start=1):
+            dice = random.Random(f"{seed} {setting} {fold}")
+            rooms = _rooms(groups, sentences, dice)
+            for partition, members in partitions.items():
+                for group, own in members.items():
+                    for row in _instances(own, partition, sentences, rooms, dice):
+                        rows.append((setting, fold, partition, group, *row))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def balanced_pairs(members: Mapping[str, Sequence[str]]) -> list[tuple[str, str, int]]:
+    """(hyponym, hypernym, label): each hyponym once with label 1 and once with 0, each
+    hypernym equally often with both.
+
+    That needs a hypernym to have no more hyponyms than the others together: what it
+    has more, at the end of its list, is left out.
+    """
+    kept = _without_surplus(members)
+    # A circle of hyponyms, category by category. None fills more than half of it, so
+    # half way round there is always another category; and as every place is reached
+    # once, each category is handed out as often as it has members.
+    circle = [(hyponym, hypernym) for hypernym, own in kept.items() for hyponym in own]
+    half = len(circle) // 2
+    pairs = []
+    for i, (hyponym, hypernym) in enumerate(circle):
+        pairs += [(hyponym, hypernym, 1), (hyponym, circle[(i + half) % len(circle)][1], 0)]
+    return pairs
+
+
+def _without_surplus(members: Mapping[str, Sequence[str]]) -> Members:
+    sizes = {hypernym: len(own) for hypernym, own in members.items()}
+    total = sum(sizes.values())
+    return {hypernym: list(own)[: total - sizes[hypernym]] for hypernym, own in members.items()}
+
+
+def _groups(items: pd.DataFrame) -> dict[str, Members]:
+    """Group -> hypernym -> hyponyms, the most frequent first, without the rarest surplus."""
+    order = items.sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
+    groups: dict[str, Members] = {}
+    for row in order.to_dict("records"):
+        if not row["group"]:
+            raise UserError(f"{row['hyponym']} has no group: negatives are of the same group")
+        groups.setdefault(row["group"], {}).setdefault(row["hypernym"], []).append(row["hyponym"])
+    return {
+        group: _without_surplus({hypernym: groups[group][hypernym] for hypernym in sorted(own)})
+        for group, own in sorted(groups.items())
+    }
+
+
+def _dealt(members: Members, n_parts: int, dice: random.Random) -> list[Members]:
+    """Each hypernym's hyponyms shuffled and dealt into parts that are about equally large."""
+    parts: list[Members] = [{} for _ in range(n_parts)]
+    place = 0
+    for hypernym, own in members.items():
+        for hyponym in dice.sample(own, len(own)):
+            parts[place % n_parts].setdefault(hypernym, []).append(hyponym)
+            place += 1
+    return parts
+
+
+def _deal_seen(groups: dict[str, Members], seed: int) -> list[dict[str, dict[str, Members]]]:
+    """Folds -> partition -> group -> members: hyponyms in one partition each."""
+    dice = random.Random(f"{seed} seen")
+    parts = {group: _dealt(own, N_PARTS, dice) for group, own in groups.items()}
+    folds = []
+    for fold in range(N_FOLDS):
+        place = {fold: "test", fold + N_FOLDS: "dev"}
+        partitions: dict[str, dict[str, Members]] = {name: {} for name in PARTITIONS}
+        for group, dealt in parts.items():
+            for i, part in enumerate(dealt):
+                own = partitions[place.get(i, "train")].setdefault(group, {})
+                for hypernym, hyponyms in part.items():
+                    own.setdefault(hypernym, []).extend(hyponyms)
+        folds.append(partitions)
+    return folds
+
+
+def _deal_unseen(groups: dict[str, Members], seed: int) -> list[dict[str, dict[str, Members]]]:
+    """Folds -> partition -> group -> members: one group held out, halved into dev and test."""
+    if len(groups) < 2:
+        raise UserError("unseen holds one group out: the diagnostic set needs at least two")
+    dice = random.Random(f"{seed} unseen")
+    folds = []
+    for held_out in groups:
+        dev, test = _dealt(groups[held_out], 2, dice)
+        rest = {group: own for group, own in groups.items() if group != held_out}
+        folds.append({"train": rest, "dev": {held_out: dev}, "test": {held_out: test}})
+    return folds
+
+
+def _sentences(contexts: Iterable[Context]) -> dict[str, list[str]]:
+    """Word -> its sentences, of all kinds."""
+    found: dict[str, list[str]] = {}
+    for context in contexts:
+        found.setdefault(context.word, []).append(context.sentence)
+    return found
+
+
+def _rooms(
+    groups: dict[str, Members], sentences: dict[str, list[str]], dice: random.Random
+) -> dict[tuple[str, str], list[str]]:
+    """(hypernym, partition) -> the sentences that the hypernym may have there."""
+    rooms = {}
+    for own in groups.values():
+        for hypernym in own:
+            found = list(dict.fromkeys(sentences.get(hypernym, [])))
+            if len(found) < len(PARTITIONS):
+                raise UserError(
+                    f"{hypernym} has {len(found)} context sentences: it needs one or more for "
+                    "each of training, dev and test"
+                )
+            found = dice.sample(found, len(found))
+            share = max(1, len(found) // 6)
+            rooms[hypernym, "dev"], rooms[hypernym, "test"] = found[:share], found[share:][:share]
+            rooms[hypernym, "train"] = found[2 * share :]
+    return rooms
+
+
+def _instances(
+    members: Members,
+    partition: str,
+    sentences: dict[str, list[str]],
+    rooms: dict[tuple[str, str], list[str]],
+    dice: random.Random,
+) -> list[tuple[str, str, int, str, str]]:
+    """(hyponym, hypernym, label, hyponym's sentence, hypernym's sentence) of one group."""
+    rows = []
+    turn: dict[tuple[str, int], int] = {}  # how many pairs with this hypernym and label so far
+    order: dict[str, list[str]] = {}
+    for hyponym, hypernym, label in balanced_pairs(members):
+        if hyponym not in order:
+            found = sentences.get(hyponym, [])
+            if not found:
+                raise UserError(f"{hyponym} has no context sentence: write one or leave it out")
+            order[hyponym] = dice.sample(found, len(found))
+        own, room = order[hyponym], rooms[hypernym, partition]
+        n = min(TRAIN_CONTEXTS, len(room)) if partition == "train" else 1
+        start = turn.get((hypernym, label), 0)
+        turn[hypernym, label] = start + n
+        for k in range(n):
+            rows.append(
+                (hyponym, hypernym, label, own[k % len(own)], room[(start + k) % len(room)])
+            )
+    return rows

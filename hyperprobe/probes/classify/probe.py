@@ -1,0 +1,256 @@
+"""Classifier probes: folds x representations -> nets -> predictions -> metrics.
+
+After Ravichander et al. (2020, sections 2.2 and 4): does a net that is trained to
+tell hypernyms from others of their group still tell them for words it has not
+seen? Beside each representation: the hypernym alone, random weights, spelling.
+
+A predictions frame has one row per answer: `setting, model, input, classifier,
+layer, fold, seed, question, hyponym, hypernym, label, log_odds, known`. `question`
+is `pair` for the test itself, `reversed` for its positive pairs the wrong way round,
+`control` for the control task. Above zero, `log_odds` (nats) say "hypernym". Pairs
+with a word that has no vector are not `known`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+import pandas as pd
+
+from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sentences import read_all, shipped_files
+from hyperprobe.errors import UserError
+from hyperprobe.models.embedding import n_layers, parse_layers
+from hyperprobe.models.load import config_of, identify
+from hyperprobe.names import (
+    CHARACTERS,
+    EMBEDDED,
+    EMBEDDED_VECTORS,
+    RANDOM,
+    distinct_models,
+    is_vectors,
+)
+from hyperprobe.options import LoadKeywords, ModelOptions, check_seed
+from hyperprobe.parallel import run_parallel
+from hyperprobe.probes.classify.answers import (
+    CODE_LENGTH,
+    CONTROL_TASK,
+    FULL,
+    LAYER,
+    PARTIAL,
+    answer,
+    predict_majority,
+)
+from hyperprobe.probes.classify.folds import check_folds, read_folds
+from hyperprobe.probes.classify.metrics import summarise, summarise_layers
+from hyperprobe.probes.classify.pairs import SETTINGS, make_folds
+from hyperprobe.probes.classify.representations import represent
+from hyperprobe.progress import progress
+from hyperprobe.runs.run import Run
+
+Setting = Literal["seen", "unseen", "both"]
+Analysis = Literal["layers", "control-task", "code-length"]
+N_SEEDS = 5
+COLUMNS = (
+    "setting",
+    "model",
+    "input",
+    "classifier",
+    "layer",
+    "fold",
+    "seed",
+    "question",
+    "hyponym",
+    "hypernym",
+    "label",
+    "log_odds",
+    "known",
+)
+
+
+@dataclass(frozen=True)
+class ClassifyResult:
+    """The run's `folder`, the `folds` of both settings, the `predictions`, and their tables.
+
+    `layers` and `code_lengths` are empty frames unless asked for.
+    """
+
+    folder: Path
+    folds: pd.DataFrame
+    predictions: pd.DataFrame
+    metrics: pd.DataFrame
+    layers: pd.DataFrame
+    code_lengths: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One unit of work: nets of all folds and seeds on one view of one representation."""
+
+    setting: str
+    model: str
+    view: str  # of `hyperprobe.probes.classify.answers.answer`
+
+    @property
+    def key(self) -> str:
+        return f"{self.setting} {self.model} {self.view}"
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the cell is much less work than a full view of a contextual model."""
+        return self.view == PARTIAL or self.model == CHARACTERS or is_vectors(self.model)
+
+
+def classify(
+    models: Sequence[str] = (EMBEDDED,),
+    setting: Setting = "both",
+    folds: Path | None = None,
+    layer: str = "last",
+    analyses: Sequence[Analysis] = (),
+    n_seeds: int = N_SEEDS,
+    seed: int = 0,
+    results: Path = Path("results"),
+    **keywords: Unpack[LoadKeywords],
+) -> ClassifyResult:
+    """Train and test the probe on `models` and the baselines, in three folds.
+
+    `folds` is a folds file to use instead of making folds; `layer` is a layer of
+    contextual models or a sum of some (see `parse_layers`); `analyses` adds layer
+    curves, the control task and the online code. Each cell is stored when it is
+    done, so an interrupted call that is repeated goes on where it stopped. Neither
+    the number of threads nor of cores changes a number. Keywords are the fields of
+    `ModelOptions` that say how models are loaded. Raises `UserError` on bad input.
+    """
+    given = dict(locals())
+    options = ModelOptions(**keywords)
+    if n_seeds < 1:
+        raise UserError(f"--seeds {n_seeds}: a probe needs at least one")
+    check_seed(seed)
+    models = distinct_models(models)
+    layers = parse_layers(layer)
+    settings = SETTINGS if setting == "both" else (setting,)
+    table = _folds(folds, settings, seed)
+    names = _names(models)
+    run = Run(
+        results,
+        "classify",
+        {
+            "models": {name: identify(name) for name in names},
+            "settings": list(settings),
+            "folds": hashlib.sha256(table.to_csv(index=False).encode()).hexdigest(),
+            "layer": layer,
+            "analyses": sorted(set(analyses)),
+            "n_seeds": n_seeds,
+            "seed": seed,
+            **options.identity(),
+        },
+        given,
+    )
+    seeds = [seed + i for i in range(n_seeds)]
+    views = {name: _views(name, models, analyses, options.trust_remote_code) for name in names}
+    cells = [Cell(own, name, view) for own in settings for name in names for view in views[name]]
+    done = {cell: frame for cell in cells if (frame := run.stored(cell.key)) is not None}
+    missing = [cell for cell in cells if cell not in done]
+    representations = {
+        name: represent(
+            name,
+            table,
+            results / "encodings",
+            layers,
+            "layers" in analyses,
+            options,
+        )
+        for name in dict.fromkeys(cell.model for cell in missing)
+    }
+
+    def compute(cell: Cell, check: Callable[[], None]) -> pd.DataFrame:
+        representation = representations[cell.model]
+
+        def compute() -> tuple[pd.DataFrame, Any]:
+            places = (table["setting"] == cell.setting).to_numpy()
+            own = representation.of(places)
+            return answer(own, table[places], cell.view, seeds, check), own.about
+
+        frame = run.cell(cell.key, compute)
+        advance(1)
+        return frame
+
+    # The longest first, so that no core is left with one of them at the end.
+    missing.sort(key=lambda cell: cell.is_quick)
+    with progress("training probes", len(missing)) as advance:
+        done |= dict(zip(missing, run_parallel(compute, missing), strict=True))
+    return _finish(run, table, settings, [done[cell] for cell in cells], seed)
+
+
+def _finish(
+    run: Run,
+    folds: pd.DataFrame,
+    settings: Sequence[str],
+    frames: list[pd.DataFrame],
+    seed: int,
+) -> ClassifyResult:
+    """The tables made from the cells' frames, stored in the run's folder."""
+    codes = [frame for frame in frames if "bits" in frame]
+    majority = predict_majority(folds[folds["setting"].isin(settings)])
+    answers = [majority, *(frame for frame in frames if "bits" not in frame)]
+    predictions = pd.concat(answers, ignore_index=True)[list(COLUMNS)]
+    # Settings in order, and in each the models as they were asked.
+    order = predictions["setting"].map(SETTINGS.index).argsort(kind="stable")
+    predictions = predictions.iloc[order].reset_index(drop=True)
+    code_lengths = pd.concat(codes, ignore_index=True) if codes else pd.DataFrame()
+    result = ClassifyResult(
+        run.folder,
+        folds,
+        predictions,
+        summarise(predictions, code_lengths),
+        summarise_layers(predictions),
+        code_lengths,
+    )
+    tables = {
+        "folds.tsv": folds,
+        "predictions.parquet": predictions,
+        "metrics.csv": result.metrics,
+        "layers.csv": result.layers,
+        "code_lengths.csv": code_lengths,
+    }
+    run.finish({name: frame for name, frame in tables.items() if len(frame)}, seed)
+    return result
+
+
+def _folds(path: Path | None, settings: Sequence[str], seed: int) -> pd.DataFrame:
+    """Folds, made or read, of both settings: each is encoded in the company of the other, so
+    that its numbers do not depend on whether the other is asked for."""
+    if path is None:
+        items = load_diagnostic(LM_DIAGNOSTIC_EXTENDED)
+        folds = make_folds(items, read_all(shipped_files()), SETTINGS, seed)
+        check_folds(folds)
+        return folds
+    folds = read_folds(path)
+    for setting in settings:
+        if setting not in set(folds["setting"]):
+            raise UserError(f"{path} has no {setting} folds: add them or choose another --setting")
+    return folds
+
+
+def _names(models: Sequence[str]) -> list[str]:
+    """All that is probed, in the order of the paper's Table 4: vectors, spelling, encoders."""
+    static = [name for name in models if is_vectors(name)]
+    encoders = [name for name in models if not is_vectors(name)]
+    shuffled = [f"{RANDOM}{name}" for name in encoders if not name.startswith(RANDOM)]
+    return list(dict.fromkeys([*EMBEDDED_VECTORS, *static, CHARACTERS, *shuffled, *encoders]))
+
+
+def _views(
+    name: str, models: Sequence[str], analyses: Sequence[Analysis], trust_remote_code: bool
+) -> list[str]:
+    """What is done with a representation; layer curves are of the models that were named."""
+    views = [PARTIAL, FULL]
+    if "layers" in analyses and name in models and not is_vectors(name):
+        depth = n_layers(config_of(name, trust_remote_code))
+        views += [f"{LAYER}{i}" for i in range(depth + 1)]
+    return [*views, *(view for view in (CONTROL_TASK, CODE_LENGTH) if view in analyses)]

@@ -1,0 +1,195 @@
+"""What the probe sees of a word: a contextual vector, a static one, or its spelling."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from hyperprobe.errors import UserError
+from hyperprobe.models.embedding import (
+    LAST,
+    Layers,
+    Vectors,
+    check_vectors,
+    encode,
+    find_word,
+    n_layers,
+)
+from hyperprobe.models.load import load_encoder, load_model
+from hyperprobe.names import CHARACTERS, is_vectors
+from hyperprobe.options import ModelOptions
+from hyperprobe.runs.files import write_atomically
+
+N_CHARACTER_FEATURES = 300
+NGRAMS = (1, 3)  # characters in a row
+
+
+@dataclass(frozen=True)
+class Representation:
+    """A table of `vectors` [n_layers, n_vectors, width], and which of its rows the folds use.
+
+    `first` and `second` [n_rows of the folds] are the rows of hyponyms and
+    hypernyms, `unknown` the words without a vector: theirs is zero. `layers` names
+    the first axis; for what has no layers it is one empty name.
+    """
+
+    name: str
+    vectors: torch.Tensor
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    layers: tuple[str, ...]
+    unknown: tuple[str, ...]
+    about: dict[str, Any]
+
+    def of(self, rows: NDArray[np.bool_]) -> Representation:
+        """The same vectors for some rows of the folds."""
+        return replace(self, first=self.first[rows], second=self.second[rows])
+
+
+def represent(
+    name: str,
+    folds: pd.DataFrame,
+    cache: Path,
+    layer: Layers = LAST,
+    all_layers: bool = False,
+    options: ModelOptions | None = None,
+) -> Representation:
+    """The vectors of the words of `folds` from the model called `name`, or their spelling.
+
+    Contextual vectors, of `layer` and with `all_layers` of each single one too, are
+    kept in the folder `cache` under a digest of the model and the sentences.
+    """
+    if name != CHARACTERS and not is_vectors(name):
+        return _contextual(name, folds, cache, layer, all_layers, options or ModelOptions())
+    words, first, second = _distinct(list(folds["hyponym"]), list(folds["hypernym"]))
+    if name == CHARACTERS:
+        about: dict[str, Any] = {"name": name, "ngrams": NGRAMS}
+        vectors, unknown = characters(words), list[str]()
+    else:
+        model: Any = load_model(name)
+        vectors, unknown = static_vectors(model.vectors, words)
+        about = model.describe()
+    if len(unknown) == len(words):
+        raise UserError(f"{name} has a vector for none of the words: is it for another language?")
+    check_vectors(vectors[None], name)
+    about["without_vector"] = unknown
+    table = scaled(vectors[None])
+    return Representation(name, table, first, second, ("",), tuple(unknown), about)
+
+
+def scaled(vectors: Vectors) -> torch.Tensor:
+    """Each layer divided by its root mean square: one learning rate fits all representations."""
+    # (numpy's sums, unlike torch's, are the same on any number of threads)
+    squares = np.square(vectors, dtype=np.float64).mean(axis=(1, 2), keepdims=True)
+    return torch.from_numpy((vectors / np.sqrt(squares)).astype(np.float32))
+
+
+def static_vectors(vectors: Any, words: Sequence[str]) -> tuple[Vectors, list[str]]:
+    """Vectors [n_words, width] from gensim `KeyedVectors`, and the words that have none.
+
+    Any case will do. A word without a vector has zeros: the probe is asked about it
+    all the same, so that all representations answer the same questions.
+    """
+    table = np.zeros((len(words), vectors.vector_size), dtype=np.float32)
+    unknown = []
+    for i, word in enumerate(words):
+        form = next((form for form in (word, word.lower()) if form in vectors), None)
+        if form is None:
+            unknown.append(word)
+        else:
+            table[i] = vectors[form]
+    return table, unknown
+
+
+def characters(words: Sequence[str]) -> Vectors:
+    """Unit vectors [n_words, 300] of the runs of one to three characters in each word.
+
+    Hashed with signs; word boundaries count as characters. This is all that the
+    spelling gives away: that a catfish ends in fish.
+    """
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    hashing = HashingVectorizer(
+        analyzer="char_wb", ngram_range=NGRAMS, n_features=N_CHARACTER_FEATURES
+    )
+    table: Vectors = hashing.transform(words).toarray().astype(np.float32)
+    return table
+
+
+def _contextual(
+    name: str,
+    folds: pd.DataFrame,
+    cache: Path,
+    layer: Layers,
+    all_layers: bool,
+    options: ModelOptions,
+) -> Representation:
+    model, tokenizer, source = load_encoder(name, options)
+    keys, first, second = _distinct(
+        list(zip(folds["hyponym"], folds["hyponym_sentence"], strict=True)),
+        list(zip(folds["hypernym"], folds["hypernym_sentence"], strict=True)),
+    )
+    mentions = [find_word(*key) for key in keys]
+    wanted = [layer]
+    names = [""]
+    if all_layers:
+        depth = n_layers(model.config)
+        wanted += [(i,) for i in range(depth + 1)]
+        names += [str(i) for i in range(depth + 1)]
+    identity = json.dumps([name, source, options.dtype, model.device.type, wanted, mentions])
+    path = cache / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.safetensors"
+    vectors = _stored(path, (len(wanted), len(mentions), model.config.hidden_size))
+    if vectors is None:
+        vectors = encode(model, tokenizer, mentions, wanted, name)
+        _store(path, vectors)
+    about = {
+        "name": name,
+        "kind": "encoder",
+        **source,
+        "architecture": type(model).__name__,
+        "n_parameters": sum(p.numel() for p in model.parameters()),
+        "layer": "+".join(map(str, layer)),
+        "width": vectors.shape[-1],
+        "n_sentences": len({mention.sentence for mention in mentions}),
+    }
+    return Representation(name, scaled(vectors), first, second, tuple(names), (), about)
+
+
+def _stored(path: Path, shape: tuple[int, int, int]) -> Vectors | None:
+    """The vectors that are kept there, if they are there and whole."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        vectors: Vectors = load_file(path)["vectors"]
+        check_vectors(vectors, str(path))
+    except (OSError, SafetensorError, KeyError, ValueError, UserError):
+        return None  # not there yet, or damaged after it was written: encode
+    return vectors if vectors.shape == shape else None
+
+
+def _store(path: Path, vectors: Vectors) -> None:
+    from safetensors.numpy import save_file
+
+    write_atomically(path, lambda partial: save_file({"vectors": vectors}, partial))
+
+
+def _distinct(
+    first: list[Any], second: list[Any]
+) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct keys in order of appearance, and the place of each of both lists in them."""
+    place = {key: i for i, key in enumerate(dict.fromkeys([*first, *second]))}
+    return (
+        list(place),
+        np.array([place[key] for key in first], dtype=np.int64),
+        np.array([place[key] for key in second], dtype=np.int64),
+    )

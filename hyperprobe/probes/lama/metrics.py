@@ -1,0 +1,293 @@
+"""The numbers of the relational probes, from a predictions frame alone.
+
+Predictions have one row per (source, relation, model, prompt, fact); see
+`hyperprobe.probes.lama.predictions` for the columns. Two rankings:
+
+- `raw`, as LAMA's reference code: every other candidate counts, also those that
+  are right too; a rank beyond 10,000 earns nothing. Candidates that tie have places
+  of their own, in the order of the list.
+- `filtered`, as the paper describes (Petroni et al. 2019, section 4.4): other
+  valid objects of the same subject and relation are taken out of the ranking. Of
+  candidates that tie any order is as likely, and an outcome is the mean over them.
+
+Shares are percentages; MRR is a mean reciprocal rank between 0 and 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hyperprobe.statistics.intervals import interval, mcnemar_exact, resampled_means
+from hyperprobe.statistics.ranks import reciprocal, success
+
+RAW, FILTERED = "raw", "filtered"
+MAX_RAW_RANK = 10_000
+MACRO, MICRO = "macro", "micro"
+TYPES = ("1-1", "N-1", "N-M")
+QUESTION = ["source", "relation", "model", "prompt", "text"]
+
+
+def add_filtered_rank(predictions: pd.DataFrame) -> pd.DataFrame:
+    """The frame with `filtered_rank` and `filtered_tied`.
+
+    The rank is 1 + the number of candidates with a higher score that are not valid
+    objects of the question, and as many others tie as have the same score and are
+    not valid. Valid are the gold objects of all facts that ask in the same words. The
+    rank is never worse than the raw one, which counts those that tie and come first.
+    Rank 0, an answer that cannot be scored, stays 0.
+    """
+    table = predictions.assign(best=predictions["gold_rank"] - predictions["gold_tied_before"])
+    keys = [*QUESTION, "gold"]
+    distinct = table[table["gold_rank"] > 0].drop_duplicates(keys)
+    above = distinct.groupby(QUESTION)["best"].rank(method="min") - 1
+    same = distinct.groupby([*QUESTION, "best"])["best"].transform("size") - 1
+    valid = distinct[keys].assign(above=above, same=same)
+    merged = table[keys].merge(valid, on=keys, how="left")
+    n_above, n_same = (merged[name].fillna(0).to_numpy(dtype=int) for name in ("above", "same"))
+    return predictions.assign(
+        filtered_rank=table["best"].to_numpy() - n_above,
+        filtered_tied=predictions["gold_tied"].to_numpy() - n_same,
+    )
+
+
+def _stands(predictions: pd.DataFrame, ranking: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rank of each gold object, and how many others tie with it: none in the raw ranking."""
+    if ranking == FILTERED:
+        return predictions["filtered_rank"].to_numpy(), predictions["filtered_tied"].to_numpy()
+    ranks = predictions["gold_rank"].to_numpy()
+    return ranks, np.zeros_like(ranks)
+
+
+def reciprocal_ranks(predictions: pd.DataFrame, ranking: str) -> NDArray[np.float64]:
+    """1 / rank, 0 for what has no rank or, in the raw ranking, one beyond 10,000."""
+    ranks, tied = _stands(predictions, ranking)
+    values = reciprocal(ranks, tied)
+    return np.where(ranks <= MAX_RAW_RANK, values, 0.0) if ranking == RAW else values
+
+
+def hits(predictions: pd.DataFrame, ranking: str, k: int) -> NDArray[np.float64]:
+    """1.0 where the gold object is among the first k, else 0.0; a chance where it ties."""
+    return success(*_stands(predictions, ranking), k)
+
+
+def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """One row per (source, relation, model, ranking), then each type, `macro` and `micro`.
+
+    `macro` and the types are means over relations, the papers' number; `micro` is
+    the mean over facts.
+    """
+    rows = []
+    for (source, model), own in predictions.groupby(["source", "model"], sort=False):
+        for ranking in (RAW, FILTERED):
+            parts = [
+                (str(name), str(part["type"].iloc[0]), _Outcomes.of(part, ranking, seed + i))
+                for i, (name, part) in enumerate(own.groupby("relation", sort=False))
+            ]
+            everything = [outcomes for _, _, outcomes in parts]
+            groups = [(name, kind, [outcomes]) for name, kind, outcomes in parts]
+            for kind in TYPES:
+                if of_kind := [outcomes for _, k, outcomes in parts if k == kind]:
+                    groups.append((kind, kind, of_kind))
+            pooled = _Outcomes.of(own, ranking, seed)
+            groups += [(MACRO, "", everything), (MICRO, "", [pooled])]
+            for name, kind, some in groups:
+                row = {"source": source, "relation": name, "type": kind, "model": model}
+                rows.append({**row, "ranking": ranking, **_summary(some)})
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class _Outcomes:
+    """What one group of facts gives: means, and the bootstrapped ones [n_resamples]."""
+
+    n: int
+    means: dict[str, float]
+    resampled: dict[str, NDArray[np.float64]]
+    mean_log_prob: float
+
+    @classmethod
+    def of(cls, part: pd.DataFrame, ranking: str, seed: int) -> _Outcomes:
+        values = {
+            "p_at_1": 100 * hits(part, ranking, 1),
+            "p_at_10": 100 * hits(part, ranking, 10),
+            "mrr": reciprocal_ranks(part, ranking),
+        }
+        # Of language models alone: the others' scores are no probabilities of a word.
+        scores = part["gold_score"].where(part["n_subject_pieces"].notna())
+        return cls(
+            len(part),
+            {key: float(value.mean()) for key, value in values.items()},
+            {key: resampled_means(value, seed) for key, value in values.items()},
+            float(scores.mean()),
+        )
+
+
+def _summary(groups: list[_Outcomes]) -> dict[str, Any]:
+    """Means over `groups`, with bootstrap intervals over the facts in them."""
+    row: dict[str, Any] = {"n_facts": sum(one.n for one in groups)}
+    for key in groups[0].means:
+        row[key] = float(np.mean([one.means[key] for one in groups]))
+        edges = interval(np.mean([one.resampled[key] for one in groups], axis=0))
+        row[f"{key}_low"], row[f"{key}_high"] = edges
+    known = [one.mean_log_prob for one in groups if one.mean_log_prob == one.mean_log_prob]
+    row["mean_log_prob"] = float(np.mean(known)) if known else float("nan")
+    return row
+
+
+def p_at_k(predictions: pd.DataFrame) -> pd.DataFrame:
+    """P@k for every k at which it changes: mean over relations, as the paper's Figure 2."""
+    rows = []
+    for (source, model), own in predictions.groupby(["source", "model"], sort=False):
+        for ranking in (RAW, FILTERED):
+            rank, tied = _stands(own, ranking)
+            n_places = int((rank + tied).max()) + 1
+            shares, changes = [], np.arange(n_places + 1) == 1
+            for places in own.groupby("relation").indices.values():
+                gained, some = _gains(rank[places], tied[places], n_places)
+                shares.append(np.cumsum(gained) / len(places))
+                changes |= some
+            mean = np.mean(shares, axis=0)
+            for k in np.flatnonzero(changes):
+                key = {"source": source, "model": model, "ranking": ranking, "k": int(k)}
+                rows.append({**key, "p_at_k": 100 * float(mean[k])})
+    return pd.DataFrame(rows)
+
+
+def _gains(
+    rank: NDArray[np.int64], tied: NDArray[np.int64], n_places: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """What place k adds to the successes at k [n_places + 1], and where it adds anything.
+
+    Each gold has an equal part of every place that it shares.
+    """
+    rank, tied = rank[rank > 0], tied[rank > 0]
+    gained, n_open = np.zeros(n_places + 1), np.zeros(n_places + 1, dtype=np.int64)
+    for sums, part in ((gained, 1 / (tied + 1)), (n_open, 1)):
+        np.add.at(sums, rank, part)
+        np.subtract.at(sums, rank + tied + 1, part)
+    changes = np.cumsum(n_open) > 0
+    return np.where(changes, np.cumsum(gained), 0.0), changes
+
+
+def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Exact McNemar tests of P@1 between any two models, over all facts of a source.
+
+    A gold object that ties in the filtered ranking is not right here.
+    """
+    rows = []
+    keys = ["relation", "item"]
+    for source, own in predictions.groupby("source", sort=False):
+        for ranking in (RAW, FILTERED):
+            right = {
+                model: pd.Series(hits(part, ranking, 1), pd.MultiIndex.from_frame(part[keys]))
+                for model, part in own.groupby("model", sort=False)
+            }
+            for (first, a), (second, b) in combinations(right.items(), 2):
+                only_first, only_second, p = mcnemar_exact(a, b.reindex(a.index))
+                rows.append((source, ranking, first, second, only_first, only_second, p))
+    columns = ["source", "ranking", "model", "other", "only_model", "only_other", "p_value"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def consistency(predictions: pd.DataFrame) -> pd.DataFrame:
+    """How often paraphrases of a prompt agree (Elazar et al. 2021, section 4.2).
+
+    One row per (source, relation, model): `n_patterns`, mean `p_at_1` over them,
+    `consistency`, the percentage of (fact, pair of patterns) with the same answer,
+    and `consistent_p_at_1`, the percentage of facts that every pattern has right.
+    """
+    rows = []
+    keys = ["source", "relation", "model"]
+    for key, own in predictions.groupby(keys, sort=False):
+        answers = own.pivot(index="item", columns="prompt", values="best").to_numpy()
+        right = own.pivot(index="item", columns="prompt", values="gold_rank").to_numpy() == 1
+        n = answers.shape[1]
+        if n < 2:
+            continue
+        agree = [
+            float(np.mean(answers[:, i] == answers[:, j])) for i, j in combinations(range(n), 2)
+        ]
+        row = dict(zip(keys, key, strict=True))
+        rows.append(
+            {
+                **row,
+                "n_patterns": n,
+                "n_facts": len(answers),
+                "p_at_1": 100 * float(right.mean()),
+                "consistency": 100 * float(np.mean(agree)),
+                "consistent_p_at_1": 100 * float(right.all(axis=1).mean()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+# The names of Petroni et al. (2019), Figure 3.
+FACTORS = {
+    "SM": "subject_zipf",
+    "OM": "object_zipf",
+    "LPFP": "best_score",
+    "SOCS": "cosine",
+    "ST": "n_subject_words",
+    "SWP": "n_subject_pieces",
+}
+
+
+def correlations(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Pearson correlations of P@1 with six properties of a fact (the paper's Figure 3).
+
+    One row per (source, model, metric) in the layout of the published table:
+    columns `SM ... SWP`, below the diagonal only. NaN where a property is constant.
+    """
+    rows = []
+    for (source, model), own in predictions.groupby(["source", "model"], sort=False):
+        if own["n_subject_pieces"].isna().all():
+            continue  # no language model
+        table = pd.DataFrame({name: own[column] for name, column in FACTORS.items()})
+        table["P@1"] = hits(own, RAW, 1)
+        matrix = table.astype(float).corr(method="pearson")
+        for i, metric in enumerate([*FACTORS, "P@1"]):
+            if i:
+                below = {name: matrix.loc[metric, name] for name in list(FACTORS)[:i]}
+                rows.append({"source": source, "model": model, "metric": metric, **below})
+    return pd.DataFrame(rows)
+
+
+def summarise_negated(answers: pd.DataFrame) -> pd.DataFrame:
+    """Per (source, relation, model), and as `macro`: overlap@1 in percent, mean Spearman.
+
+    The measures of Kassner & Schuetze (2020, section 2): high ones say that the
+    model does not mind the negation.
+    """
+    keys = ["source", "relation", "model"]
+    grouped = answers.groupby(keys, sort=False)
+    table = grouped.agg(
+        n_facts=("item", "size"), overlap=("overlap", "mean"), spearman=("spearman", "mean")
+    ).reset_index()
+    table["overlap"] *= 100
+    macro = table.groupby(["source", "model"], sort=False, as_index=False).agg(
+        n_facts=("n_facts", "sum"), overlap=("overlap", "mean"), spearman=("spearman", "mean")
+    )
+    return pd.concat([table, macro.assign(relation=MACRO)], ignore_index=True)[table.columns]
+
+
+def summarise_mentions(answers: pd.DataFrame) -> pd.DataFrame:
+    """Ranks over ten mentions of each fact, per (source, model): the paper's Figure 4.
+
+    `n_facts`, quartiles over facts of the mean rank (`rank_25`, `rank_50`, `rank_75`),
+    and the mean over facts of the standard deviation of the rank between mentions.
+    """
+    per_fact = answers.groupby(["source", "relation", "model", "item"])["gold_rank"].agg(
+        ["mean", "std"]
+    )
+    rows = []
+    for (source, model), own in per_fact.groupby(level=["source", "model"], sort=False):
+        quartiles = {f"rank_{q}": float(own["mean"].quantile(q / 100)) for q in (25, 50, 75)}
+        row = {"source": source, "model": model, "n_facts": len(own), **quartiles}
+        rows.append({**row, "mean_rank": own["mean"].mean(), "mean_deviation": own["std"].mean()})
+    return pd.DataFrame(rows)

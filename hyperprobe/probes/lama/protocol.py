@@ -1,0 +1,240 @@
+"""Which facts count, as in LAMA's reference code (Petroni et al. 2019, section 4).
+
+In its order: rows without both labels, texts of more than 100 words, objects
+outside the vocabulary, objects that the models do not write as one token, and
+facts that more raters deny than confirm are left out; then, where a template
+asks, repetitions of a (subject, object) pair.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from hyperprobe.cloze import SLOT, CandidateSet, Cloze, Template
+from hyperprobe.documents import Document, check, parse_json, read_lines
+from hyperprobe.errors import UserError, quoted
+from hyperprobe.probes.lama.sources import Relation
+
+MAX_WORDS = 100
+_TEXT, _ID = (str, NoneType), (str, int, NoneType)
+DROPPED = (
+    "n_no_label",
+    "n_too_long",
+    "n_not_in_vocabulary",
+    "n_several_tokens",
+    "n_denied",
+    "n_repeated",
+    "n_not_spelled",
+)
+
+
+class Evidence(Document):
+    """A sentence that the fact was found in."""
+
+    masked_sentence: str | None = None
+
+
+class Rating(Document):
+    """What a rater said of a fact: yes, no, or anything else, which does not count."""
+
+    judgment: str | None
+
+
+class Row(Document):
+    """What a line of a file of facts must look like, as far as it is used."""
+
+    sub_label: str | None = None
+    obj_label: str | None = None
+    uuid: str | int | None = None
+    id: str | int | None = None
+    masked_sentences: list[str] | None = None
+    negated: list[str] | None = None
+    evidences: list[Evidence] | None = None
+    judgments: list[Rating] | None = None
+
+
+def read_facts(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, row) of a file of facts, each of the shape `Row`.
+
+    Raises `UserError` with file, line and field.
+    """
+    for number, line in read_lines(path, "facts"):
+        if line.strip():
+            where = f"{path}, line {number}"
+            row = parse_json(line, where)
+            # A million rows take half the time when the schema sees only what is wrong.
+            if not is_row(row):
+                check(Row, row, where)
+            yield number, row
+
+
+def is_row(value: Any) -> bool:
+    """Whether a JSON value has the shape `Row`."""
+    if type(value) is not dict:
+        return False
+    get = value.get
+    return (
+        type(get("sub_label")) in _TEXT
+        and type(get("obj_label")) in _TEXT
+        and type(get("uuid")) in _ID
+        and type(get("id")) in _ID
+        and all(type(text) is str for text in _list(get("masked_sentences")))
+        and all(type(text) is str for text in _list(get("negated")))
+        and all(
+            type(part) is dict and type(part.get("masked_sentence")) in _TEXT
+            for part in _list(get("evidences"))
+        )
+        and all(
+            type(part) is dict and type(part.get("judgment", 0)) in _TEXT
+            for part in _list(get("judgments"))
+        )
+    )
+
+
+def _list(value: Any) -> Any:
+    """The parts of a list or of nothing; of anything else one that has no good type."""
+    return value if type(value) is list else () if value is None else (0,)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A subject, the right object, and the texts that a row brings along."""
+
+    id: str
+    subject: str
+    object: str
+    sentence: str = ""
+    negated: str = ""
+    mentions: tuple[str, ...] = ()
+
+    def cloze(self, template: str | None, negated: bool = False) -> Cloze:
+        """The question, from a template or from the row's own sentence.
+
+        Of several slots in a sentence the first is asked, as in the reference code.
+        """
+        if template is not None:
+            return Template(template).cloze(self.id, self.subject)
+        return first_slot(self.negated if negated else self.sentence, self.id, self.subject)
+
+
+def first_slot(text: str, id: str, subject: str | None) -> Cloze:
+    """The cloze of a text with one slot or more. Raises `UserError` for none."""
+    left, slot, right = text.partition(SLOT)
+    if not slot:
+        raise UserError(f"{id}: {text!r} has no slot: write {SLOT}")
+    return Cloze(id, left, right, subject)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words that answers are ranked among.
+
+    `words` is the vocabulary as given (none: no restriction), `candidates` those of
+    them that every model asked writes as one token.
+    """
+
+    words: frozenset[str] | None
+    candidates: CandidateSet
+
+
+def select(
+    relation: Relation, vocabulary: Vocabulary, lowercase: bool = False, any_length: bool = False
+) -> tuple[list[Fact], dict[str, int]]:
+    """The facts of a relation that count, and how many rows were left out for what.
+
+    `any_length` keeps objects outside the vocabulary and of several tokens. Raises
+    `UserError` with file and line for a row that is broken.
+    """
+    counts = Counter({"n_rows": 0, **dict.fromkeys(DROPPED, 0)})
+    facts: dict[Any, Fact] = {}
+    for number, row in read_facts(relation.path):
+        counts["n_rows"] += 1
+        where = f"{relation.path}, line {number}"
+        fact = _fact(row, relation, where, lowercase)
+        if fact is None:
+            counts["n_no_label"] += 1
+        elif relation.template is None and len(fact.sentence.split()) > MAX_WORDS:
+            counts["n_too_long"] += 1
+        elif (
+            not any_length
+            and vocabulary.words is not None
+            and any(part not in vocabulary.words for part in fact.object.split(" "))
+        ):
+            counts["n_not_in_vocabulary"] += 1
+        elif not any_length and fact.object not in vocabulary.candidates.index:
+            counts["n_several_tokens"] += 1
+        elif _is_denied(row):
+            counts["n_denied"] += 1
+        else:
+            # Only a template makes two rows of a pair the same question.
+            key = number if relation.template is None else (fact.subject, fact.object)
+            if key in facts:
+                counts["n_repeated"] += 1
+            else:
+                facts[key] = fact
+    return list(facts.values()), {**counts, "n_facts": len(facts)}
+
+
+def _fact(row: dict[str, Any], relation: Relation, where: str, lowercase: bool) -> Fact | None:
+    """The fact in a row, or none when a label is missing."""
+    subject, answer = row.get("sub_label"), row.get("obj_label")
+    if subject is None or answer is None:
+        return None
+    for key, value in (("sub_label", subject), ("obj_label", answer)):
+        if not value.strip():
+            raise UserError(f"{where}: {key} is empty: write a word")
+    sentence, negated = (
+        " ".join(texts or ()) for texts in (row.get("masked_sentences"), row.get("negated"))
+    )
+    if relation.template is None and SLOT not in sentence:
+        raise UserError(
+            f"{where}: no template for {relation.name} and no {SLOT} in masked_sentences: "
+            "write one of them"
+        )
+    fact = Fact(
+        str(row.get("uuid") or row.get("id") or where),
+        subject,
+        answer,
+        sentence,
+        negated,
+        _mentions(row),
+    )
+    if lowercase:
+        fact = _lowercase(fact)
+    if relation.template is not None and SLOT in fact.subject:
+        raise UserError(
+            f"{where}: sub_label {quoted(subject)} holds {SLOT}, and only one place can be asked: "
+            "write it otherwise"
+        )
+    return fact
+
+
+def _mentions(row: dict[str, Any]) -> tuple[str, ...]:
+    """Evidence sentences that hold the slot, without repetition."""
+    sentences = (evidence.get("masked_sentence") for evidence in row.get("evidences") or ())
+    return tuple(dict.fromkeys(text for text in sentences if text and SLOT in text))
+
+
+def _lowercase(fact: Fact) -> Fact:
+    def lower(text: str) -> str:
+        return text.lower().replace(SLOT.lower(), SLOT)
+
+    return Fact(
+        fact.id,
+        lower(fact.subject),
+        lower(fact.object),
+        lower(fact.sentence),
+        lower(fact.negated),
+        tuple(map(lower, fact.mentions)),
+    )
+
+
+def _is_denied(row: dict[str, Any]) -> bool:
+    """Whether more raters said no than yes; a tie keeps the fact."""
+    votes = Counter(rating["judgment"] for rating in row.get("judgments") or ())
+    return votes["no"] > votes["yes"]

@@ -1,0 +1,254 @@
+"""`prompts`: methods x controls x relations -> predictions on test facts -> metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+import pandas as pd
+
+from hyperprobe.diagnostic.corpus import corpus_files
+from hyperprobe.errors import UserError
+from hyperprobe.models.load import LastLoaded, identify
+from hyperprobe.names import EMBEDDED, MAJORITY, distinct_models
+from hyperprobe.options import LoadKeywords, ModelOptions
+from hyperprobe.probes.lama.asked import check_data
+from hyperprobe.probes.lama.predictions import predict_facts, predict_freq
+from hyperprobe.probes.lama.prompts import Prompts, save_prompts
+from hyperprobe.probes.lama.protocol import Fact, Vocabulary
+from hyperprobe.probes.lama.sources import DATA, WORDNET, load_sources
+from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
+from hyperprobe.probes.prompts.asked import (
+    AUTOPROMPT,
+    CONTROLS,
+    FINETUNE,
+    MANUAL,
+    MINE,
+    OPTIPROMPT,
+    SearchOptions,
+    check_asked,
+    slug,
+)
+from hyperprobe.probes.prompts.autoprompt import autoprompt
+from hyperprobe.probes.prompts.classifiers import (
+    CLASS_PRIOR,
+    NAIVE_BAYES,
+    majority,
+    predict_class_prior,
+    predict_naive_bayes,
+)
+from hyperprobe.probes.prompts.controls import NONE, load_control
+from hyperprobe.probes.prompts.finetune import finetuned
+from hyperprobe.probes.prompts.metrics import mark_outcomes, paper_tables, summarise_prompts
+from hyperprobe.probes.prompts.optiprompt import optiprompt
+from hyperprobe.probes.prompts.splits import Split, fact_files, load_splits
+from hyperprobe.probes.prompts.texts import best_of, mine_templates
+from hyperprobe.probes.prompts.uhn import leaks_answer
+from hyperprobe.runs.files import corpus_digests, file_digest
+from hyperprobe.runs.run import Run
+
+
+@dataclass(frozen=True)
+class PromptsResult:
+    """The run's `folder`, where `prompts/` holds what was found, its `predictions` on test
+    facts, their `metrics`, the `splits`, and `tables` in the paper's layouts by file name."""
+
+    folder: Path
+    predictions: pd.DataFrame
+    metrics: pd.DataFrame
+    splits: pd.DataFrame
+    tables: dict[str, pd.DataFrame]
+
+
+def prompts(
+    models: Sequence[str] = (EMBEDDED,),
+    methods: Sequence[str] = (OPTIPROMPT,),
+    controls: Sequence[str] = CONTROLS,
+    sources: Sequence[str] = (WORDNET,),
+    data: Path = DATA,
+    relations: Sequence[str] = (),
+    vocab: Path | None = None,
+    lowercase: bool = False,
+    search: SearchOptions | None = None,
+    results: Path = Path("results"),
+    seed: int = 0,
+    **keywords: Unpack[LoadKeywords],
+) -> PromptsResult:
+    """Search a prompt for each relation, in each model and its controls, and ask the test facts.
+
+    The manual prompt, the majority object, class prior and naive Bayes always stand
+    beside. `search` says how prompts are found, keywords (the fields of `ModelOptions`) how
+    models are loaded. Each (model, control, method, relation) is stored when it is done. Raises
+    `UserError` on bad input.
+    """
+    search = search or SearchOptions()
+    called = dict(locals())
+    options = ModelOptions(**keywords)
+    models = distinct_models(models)
+    asked = tuple(dict.fromkeys([MANUAL, *methods]))
+    given = check_asked(models, asked, controls, search, seed)
+    check_data(data)
+    load_sources(sources, data, relations)
+    words = read_words(vocab) if vocab else None
+    held = LastLoaded(partial(load_control, options))
+    shown = (held.get(name, NONE) for name in models)
+    vocabulary = make_vocabulary(words, shown, lowercase)
+    splits = load_splits(sources, data, relations, vocabulary, lowercase, seed)
+    kept = [split for split in splits if split.train and split.test]
+    if not kept:
+        raise UserError(
+            "no relation has a fact to learn from and one to test: choose another --vocab, or "
+            "--lowercase for uncased models"
+        )
+    corpus = corpus_files(search.corpus) if MINE in asked and MINE not in given else []
+    run = Run(results, "prompts", {
+        "models": {name: identify(name) for name in models},
+        "methods": asked, "controls": list(controls),
+        "relations": {f"{s.relation.source}/{s.relation.name}": [
+            file_digest(path) for path in fact_files(s.relation)
+        ] for s in splits},
+        "templates": {f"{s.relation.source}/{s.relation.name}": s.template for s in splits},
+        "candidates": vocabulary.candidates.describe(),
+        "options": {**asdict(search), "corpus": corpus_digests(corpus), "given": {
+            method: {name: p.describe() for name, p in own.items()}
+            for method, own in given.items()
+        }},
+        "lowercase": lowercase, **options.identity(), "seed": seed,
+    }, called)  # fmt: skip
+    find = _Finder(kept, vocabulary, search, given, seed)
+    parts: list[pd.DataFrame] = []
+    for name in models:
+        for split in kept:
+            key = f"baselines: {name} on {split.relation.source}/{split.relation.name}"
+            ask = partial(_baselines, split, find.uhn, vocabulary, name=name)
+            parts.append(run.cell(key, partial(held.answer, ask, name, NONE)))
+        for control in controls:
+            for method in asked:
+                for split in kept:
+                    where = f"{split.relation.source}/{split.relation.name}"
+                    ask = partial(find.answer, run.folder, method, control, split, name=name)
+                    key = f"{method}, {control}: {name} on {where}"
+                    parts.append(run.cell(key, partial(held.answer, ask, name, control)))
+    return _finish(run, parts, splits, models, seed)
+
+
+class _Finder:
+    """Finds the prompt of a relation by any method, and asks the test facts with it."""
+
+    def __init__(
+        self,
+        splits: Sequence[Split],
+        vocabulary: Vocabulary,
+        options: SearchOptions,
+        given: dict[str, dict[str, Prompts]],
+        seed: int,
+    ) -> None:
+        self.splits, self.candidates = splits, vocabulary.candidates
+        self.options, self.given, self.seed = options, given, seed
+        self._mined: dict[str, list[str]] | None = None
+
+    def uhn(self, model: Any, split: Split) -> list[bool]:
+        return leaks_answer(model, split.relation, split.test, self.candidates)
+
+    def prompt(self, model: Any, method: str, split: Split) -> Prompts:
+        """The method's prompt for one relation: all that it may see is train and dev."""
+        options, name = self.options, split.relation.name
+        if method in self.given:
+            found = self.given[method].get(name)
+            if found is None:
+                raise UserError(
+                    f"{options.given[method]} has no prompt for {name}: add one, or choose "
+                    "relations with --relation"
+                )
+            if found.kind == "patterns" or (found.kind == "ensemble" and options.top_k):
+                top_k = options.top_k or 1
+                return best_of(model, split, self.candidates, found.templates, top_k)
+            return found
+        if method == MINE:
+            if self._mined is None:
+                self._mined = mine_templates(options.corpus, self.splits)
+            templates = self._mined[name]
+            return best_of(model, split, self.candidates, templates, options.top_k or 1)
+        if method == AUTOPROMPT:
+            steps, n = options.steps, options.n_candidates
+            return autoprompt(model, split, self.candidates, self.seed, steps=steps, n_candidates=n)
+        if method == OPTIPROMPT:
+            return optiprompt(model, split, self.candidates, self.seed, options.vectors)
+        return Prompts("template", (split.template,))  # manual, and what fine-tuning asks with
+
+    def answer(
+        self, folder: Path, method: str, control: str, split: Split, model: Any, name: str
+    ) -> pd.DataFrame:
+        """The predictions on the test facts; the prompt goes into the run's folder."""
+        found = self.prompt(model, method, split)
+        tuned = method == FINETUNE
+        ask = partial(predict_facts, model, split.relation, candidates=self.candidates)
+        with finetuned(model, split, self.candidates, self.seed) if tuned else nullcontext():
+            frame = ask(facts=split.test, prompts=found)
+            dev = ask(facts=split.selection, prompts=found)
+        if not tuned:
+            place = folder / "prompts" / slug(model.name) / method / split.relation.name
+            save_prompts(place, split.relation.name, found)
+        dev_p_at_1 = 100 * float((dev["gold_rank"] == 1).mean())
+        return frame.assign(model=name, method=method, control=control, dev_p_at_1=dev_p_at_1)
+
+
+def _baselines(
+    split: Split,
+    uhn: Callable[[Any, Split], list[bool]],
+    vocabulary: Vocabulary,
+    model: Any,
+    name: str,
+) -> pd.DataFrame:
+    """Majority, class prior and naive Bayes, with `helpful_name` of each fact."""
+    methods: dict[str, Callable[[Sequence[Fact]], pd.DataFrame]] = {
+        MAJORITY: lambda facts: predict_freq(split.relation, facts),
+        CLASS_PRIOR: lambda facts: predict_class_prior(split, facts),
+        NAIVE_BAYES: lambda facts: predict_naive_bayes(split, facts, model),
+    }
+    frames = []
+    for method, predict in methods.items():
+        dev = float("nan")  # the majority is that of the facts asked: an oracle
+        if method != MAJORITY:
+            dev = 100 * float((predict(split.selection)["gold_rank"] == 1).mean())
+        frame = predict(split.test)
+        frames.append(frame.assign(model=name, method=method, control="", dev_p_at_1=dev))
+    return pd.concat(frames, ignore_index=True).assign(helpful_name=uhn(model, split) * 3)
+
+
+def _finish(
+    run: Run, parts: list[pd.DataFrame], splits: list[Split], models: Sequence[str], seed: int
+) -> PromptsResult:
+    """The tables, made from the answers alone, written into the run's folder."""
+    table = pd.concat(parts, ignore_index=True)
+    fact = ["source", "relation", "model", "item"]
+    helpful = table.dropna(subset="helpful_name").drop_duplicates(fact).set_index(fact)
+    index = pd.MultiIndex.from_frame(table[fact])
+    table["helpful_name"] = helpful["helpful_name"].reindex(index).to_numpy(dtype=bool)
+    by_name = {(s.relation.source, s.relation.name): s for s in splits}
+    keys = list(zip(table["source"], table["relation"], strict=True))
+    words = {key: majority(split.train) for key, split in by_name.items() if split.train}
+    table["train_majority"] = [words[key] for key in keys]
+    table["n_train"] = [len(by_name[key].train) for key in keys]
+    marked = mark_outcomes(table)
+    metrics = summarise_prompts(marked, seed)
+    summary = pd.DataFrame([_about(split) for split in splits])
+    tables = paper_tables(metrics)
+    files = {"predictions.parquet": marked, "metrics.csv": metrics, "splits.csv": summary}
+    run.finish({**files, **tables}, seed)
+    return PromptsResult(run.folder, marked, metrics, summary, tables)
+
+
+def _about(split: Split) -> dict[str, Any]:
+    """Sizes of the parts; how frequent train's majority object is in train and in test."""
+    row: dict[str, Any] = {"source": split.relation.source, "relation": split.relation.name}
+    row |= {f"n_{part}": len(getattr(split, part)) for part in ("train", "dev", "test")}
+    row["majority"] = majority(split.train) if split.train else None
+    for part in ("train", "test"):
+        same = [fact.object == row["majority"] for fact in getattr(split, part)]
+        row[f"majority_share_{part}"] = 100 * sum(same) / len(same) if same else float("nan")
+    return row | split.counts

@@ -1,0 +1,130 @@
+"""Diagnostic sets x models x settings -> predictions: what `zero-shot` and `study` have in common.
+
+Zero-shot is a study of one setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from hyperprobe.cloze import CandidateSet
+from hyperprobe.models.load import LastLoaded, load_model
+from hyperprobe.names import EMBEDDED_VECTORS, MAJORITY, RANDOM, is_vectors
+from hyperprobe.options import Article, ModelOptions
+from hyperprobe.probes.zero_shot.predictions import predict, predict_majority
+from hyperprobe.progress import progress
+from hyperprobe.runs.run import Run
+
+Control = Literal["shuffled", "random"]
+CONTROLS: tuple[Control, ...] = get_args(Control)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a set is asked: the article before the slot, shuffled contexts beside, the model."""
+
+    article: Article = "gold"
+    shuffled: bool = False
+    model: ModelOptions = field(default_factory=ModelOptions)
+
+    def identity(self) -> dict[str, Any]:
+        """What of it decides numbers."""
+        return {"article": self.article, "shuffled": self.shuffled, **self.model.identity()}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One model under one setting; `varied` are those of a study's settings that touch it."""
+
+    name: str
+    setting: Setting
+    varied: Mapping[str, str] = field(default_factory=dict)
+
+
+class Models:
+    """The models of a run, loaded when they are asked; one is held at a time."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        # Static vectors answer open questions from the words of the first language model.
+        self.vocabulary_model = next((name for name in names if not is_vectors(name)), None)
+        self._words: CandidateSet | None = None
+        self._loaded = LastLoaded(load_model)
+
+    def predict(self, unit: Unit, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The unit's predictions on a set, and the description of its model."""
+        setting = unit.setting
+        words = self._vocabulary(setting.model) if is_vectors(unit.name) else None
+        model = self._get(unit.name, setting.model)
+        predictions = predict(model, frame, setting.article, words, setting.shuffled)
+        return predictions, model.describe()
+
+    def _get(self, name: str, options: ModelOptions) -> Any:
+        model = self._loaded.get(name, options)
+        if name == self.vocabulary_model and self._words is None:
+            self._words = CandidateSet.of(model.words())
+        return model
+
+    def _vocabulary(self, options: ModelOptions) -> CandidateSet | None:
+        if self._words is None and self.vocabulary_model is not None:
+            self._get(self.vocabulary_model, options)
+        return self._words
+
+
+def ask(
+    run: Run,
+    models: Models,
+    units: Sequence[Unit],
+    frames: Mapping[str, pd.DataFrame],
+    key: Callable[[Unit, str], str],
+    label: str,
+) -> pd.DataFrame:
+    """The predictions of every unit and of the majority baseline on every set.
+
+    `diagnostic` says the set and `unit` the place in `units`, -1 for majority. Each (unit, set)
+    is a cell of `run` under `key(unit, set)`, computed once.
+    """
+    # Majority has no settings; it is no cell, since it costs nothing.
+    parts = [
+        predict_majority(frame).assign(diagnostic=diagnostic, unit=-1)
+        for diagnostic, frame in frames.items()
+    ]
+    with progress(label, len(units) * len(frames)) as advance:
+        for number, unit in enumerate(units):
+            for diagnostic, frame in frames.items():
+                cell = run.cell(key(unit, diagnostic), partial(models.predict, unit, frame))
+                parts.append(cell.assign(diagnostic=diagnostic, unit=number))
+                advance(1)
+    names = list(dict.fromkeys(unit.name for unit in units))
+    return in_order(pd.concat(parts, ignore_index=True), list(frames), names)
+
+
+def with_baselines(models: Sequence[str], controls: Iterable[Control]) -> list[str]:
+    """The models' names, with the vectors and controls that are asked beside them."""
+    names = [*models, *EMBEDDED_VECTORS]
+    if "random" in controls:
+        names += [f"{RANDOM}{n}" for n in models if not is_vectors(n) and not n.startswith(RANDOM)]
+    return list(dict.fromkeys(names))
+
+
+def in_order(table: pd.DataFrame, diagnostics: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
+    """Rows by set, then majority, vectors, control and model, as in the paper's Table 2."""
+
+    def rank(model: str) -> tuple[int, int, int]:
+        if model == MAJORITY:
+            return (0, 0, 0)
+        name = model.removeprefix("control:").removeprefix("shuffled:")
+        static = f"control:{name}" not in asked and not name.startswith(RANDOM)
+        kind = ("control", "shuffled").index(model.split(":")[0]) if name != model else 2
+        group = 1 if static else 2 if name.startswith(RANDOM) else 3
+        return (group, names.index(name), kind)
+
+    asked = set(table["model"])
+    order = {model: i for i, model in enumerate(sorted(asked, key=rank))}
+    keys = table["diagnostic"].map(list(diagnostics).index) * len(order) + table["model"].map(order)
+    return table.iloc[np.argsort(keys.to_numpy(), kind="stable")].reset_index(drop=True)

@@ -1,0 +1,208 @@
+"""What a model answers: probes of a diagnostic frame -> a predictions frame.
+
+A predictions frame has one row per (model, probe, item):
+`hyponym, hypernym, group, zipf`, the `gold` word, its `gold_score` and
+`gold_rank` (0: the model cannot score it, which counts as wrong) with `gold_tied`,
+how many other candidates score exactly the same, the `best` word (of equal ones the
+first candidate) and its `best_score`, the `margin` of gold over the best other candidate,
+one `score_CATEGORY` per category, and for `open` probes the five `top` words.
+Scores are natural log-probabilities for language models, cosines for vectors.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
+from hyperprobe.lexicon.morphology import indefinite_article
+from hyperprobe.models.base import Ranking, Scores, rank_scores
+from hyperprobe.names import MAJORITY, RANDOM
+from hyperprobe.options import Article
+from hyperprobe.probes.zero_shot.metrics import SCORE
+
+TOP_K = 5
+_ARTICLE_AT_SLOT = re.compile(r"\b([Aa])n? $")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One question asked of every item of a set."""
+
+    name: str
+    prompt: str  # the diagnostic column that holds it
+    subject: str  # the column with the word that it asks about
+    gold: str  # the column with the right answer
+
+
+SINGULAR = Probe("singular", "singular", "hyponym", "hypernym")
+PLURAL = Probe("plural", "plural", "hyponym_plural", "hypernym_plural")
+CONTEXTUAL = Probe("contextual", "contextual", "hyponym", "hypernym")
+OPEN = Probe("open", "singular", "hyponym", "hypernym")
+PROBES = (SINGULAR, PLURAL, CONTEXTUAL, OPEN)
+CONTROL_PROBES = tuple(
+    replace(p, prompt=c)
+    for p, c in zip((SINGULAR, PLURAL, OPEN), ("control", "control_plural", "control"), strict=True)
+)
+
+
+def predict(
+    model: Any,
+    frame: pd.DataFrame,
+    article: Article,
+    open_words: CandidateSet | None = None,
+    shuffled: bool = False,
+) -> pd.DataFrame:
+    """The model's predictions on a diagnostic frame, its control prompts' included.
+
+    `shuffled` adds the contextual probes with their words in random order.
+    """
+    if shuffled:
+        frame = frame.assign(shuffled=_shuffle_words(frame))
+    if model.kind == "static":
+        asked = [(model.name, probe) for probe in (SINGULAR, PLURAL, OPEN)]
+    elif model.name.startswith(RANDOM):  # a control itself, it needs none
+        asked = [(model.name, probe) for probe in PROBES]
+    else:
+        asked = [(f"control:{model.name}", probe) for probe in CONTROL_PROBES]
+        if shuffled:
+            asked.append((f"shuffled:{model.name}", replace(CONTEXTUAL, prompt="shuffled")))
+        asked += [(model.name, probe) for probe in PROBES]
+    parts = []
+    for name, probe in asked:
+        rows = frame[frame[probe.prompt] != ""]
+        if rows.empty:
+            continue
+        # Vectors read no prompt, and no other prompt has an article.
+        asks_article = model.kind != "static" and probe.prompt == "singular"
+        policy: Article = article if asks_article else "gold"
+        if probe.name != "open":
+            part = _closed(model, frame, rows, probe, policy)
+        elif policy == "marginal" or (model.kind == "static" and open_words is None):
+            continue  # no one prompt to fill, or no vocabulary to answer from
+        else:
+            part = _open(model, rows, probe, policy, open_words)
+        parts.append(part.assign(model=name, probe=probe.name))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _shuffle_words(frame: pd.DataFrame) -> list[str]:
+    """The contextual prompts with their words in an order that the prompt itself seeds."""
+    texts = []
+    for text in frame["contextual"]:
+        words = text.split()
+        random.Random(text).shuffle(words)
+        texts.append(" ".join(words))
+    return texts
+
+
+def make_clozes(rows: pd.DataFrame, probe: Probe, article: Article) -> list[Cloze]:
+    """The probe's clozes under an article policy.
+
+    `gold` keeps the article as written, `fixed` puts "a" before the slot,
+    `marginal` takes the article out: it becomes part of each candidate.
+    """
+    clozes = [
+        parse_cloze(text, f"{item} ({probe.name})", subject)
+        for text, item, subject in zip(
+            rows[probe.prompt], rows["hyponym"], rows[probe.subject], strict=True
+        )
+    ]
+    if article == "gold":
+        return clozes
+    new = r"\1 " if article == "fixed" else ""
+    return [replace(cloze, left=_ARTICLE_AT_SLOT.sub(new, cloze.left)) for cloze in clozes]
+
+
+def predict_probe(model: Any, frame: pd.DataFrame, probe: Probe, article: Article) -> pd.DataFrame:
+    """Predictions over the categories for one probe, where the frame has its prompt."""
+    return _closed(model, frame, frame[frame[probe.prompt] != ""], probe, article)
+
+
+def _closed(
+    model: Any, frame: pd.DataFrame, rows: pd.DataFrame, probe: Probe, article: Article
+) -> pd.DataFrame:
+    """Predictions over the categories of the whole set."""
+    words = list(dict.fromkeys(frame[probe.gold]))
+    categories = frame.drop_duplicates(probe.gold)["hypernym"].tolist()
+    clozes = make_clozes(rows, probe, article)
+    # Under `marginal`, a candidate is its article and its noun, by the chain rule.
+    slot = [
+        f"{indefinite_article(word)} {word}" if article == "marginal" else word for word in words
+    ]
+    scores = model.score(clozes, CandidateSet(tuple(slot)))
+    return closed_predictions(rows, probe.gold, words, categories, scores)
+
+
+def closed_predictions(
+    rows: pd.DataFrame, gold: str, words: list[str], categories: list[str], scores: Scores
+) -> pd.DataFrame:
+    """Prediction rows from a score matrix [n_items, n_words]."""
+    scores = scores.astype(np.float64)
+    right = [words.index(word) for word in rows[gold]]
+    ranking = rank_scores(scores, right, 1)
+    others = scores.copy()
+    others[np.arange(len(rows)), right] = -np.inf
+    part = _about(rows, gold)
+    _add_ranking(part, ranking, [[categories[i] for i in row] for row in ranking.top])
+    best_other = others.max(axis=1)
+    part["margin"] = part["gold_score"] - np.where(np.isfinite(best_other), best_other, np.nan)
+    for i, category in enumerate(categories):
+        part[f"{SCORE}{category}"] = scores[:, i]
+    return part
+
+
+def _open(
+    model: Any, rows: pd.DataFrame, probe: Probe, article: Article, words: CandidateSet | None
+) -> pd.DataFrame:
+    """Predictions over a whole vocabulary."""
+    clozes = make_clozes(rows, probe, article)
+    if words is None:
+        ranking, top = model.rank_open(clozes, list(rows[probe.gold]), TOP_K)
+    else:
+        gold = [words.index.get(word) for word in rows[probe.gold]]
+        ranking = model.rank(clozes, words, gold, TOP_K)
+        top = [[words.words[i] for i in row] for row in ranking.top]
+    part = _about(rows, probe.gold)
+    _add_ranking(part, ranking, top)
+    part["top"] = top
+    return part
+
+
+def _add_ranking(part: pd.DataFrame, ranking: Ranking, top: list[list[str]]) -> None:
+    """Adds where gold stands, and the first of the `top` words with its score."""
+    best_score = ranking.top_score[:, 0]
+    answered = np.isfinite(best_score)
+    part["gold_score"] = ranking.gold_score
+    part["gold_rank"] = ranking.gold_rank
+    part["gold_tied"] = ranking.gold_tied
+    part["best"] = [row[0] if a else None for a, row in zip(answered, top, strict=True)]
+    part["best_score"] = np.where(answered, best_score, np.nan)
+
+
+def _about(rows: pd.DataFrame, gold: str) -> pd.DataFrame:
+    part = rows[["hyponym", "hypernym", "group", "zipf"]].reset_index(drop=True)
+    part.insert(0, "item", rows["hyponym"].tolist())
+    part["gold"] = rows[gold].tolist()
+    return part
+
+
+def predict_majority(frame: pd.DataFrame) -> pd.DataFrame:
+    """The baseline that always answers the set's most frequent category."""
+    parts = []
+    for probe in (SINGULAR, PLURAL, CONTEXTUAL):
+        rows = frame[frame[probe.prompt] != ""]
+        if rows.empty:
+            continue
+        most = rows["hypernym"].value_counts(sort=False).idxmax()
+        part = _about(rows, probe.gold)
+        part["gold_rank"] = (part["hypernym"] == most).map({True: 1, False: 2})
+        part["gold_tied"] = 0  # one answer to everything, and no scores
+        part["best"] = most
+        parts.append(part.assign(model=MAJORITY, probe=probe.name))
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,263 @@
+"""A whole study from one file: models x diagnostic sets x settings, each cell asked once.
+
+All studies under one results folder share their cells: each is stored under all that
+decides its numbers (model, set, settings, version), so that a model added to a file costs
+that model alone, and an interrupted study goes on where it stopped. The tables of a study
+have a folder of their own, named after the file and what it asks for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Unpack, cast
+
+import pandas as pd
+from pydantic import BeforeValidator, ConfigDict
+
+from hyperprobe.diagnostic.build import NAMES
+from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
+from hyperprobe.documents import Document, check, read_toml
+from hyperprobe.errors import UserError
+from hyperprobe.models.load import family, identify
+from hyperprobe.names import EMBEDDED, distinct_models, is_vectors
+from hyperprobe.options import (
+    ARTICLES,
+    CAUSAL_SCORINGS,
+    DTYPES,
+    PLLS,
+    Article,
+    LoadKeywords,
+    ModelOptions,
+    check_seed,
+)
+from hyperprobe.probes.zero_shot.ask import (
+    CONTROLS,
+    Control,
+    Models,
+    Setting,
+    Unit,
+    ask,
+    with_baselines,
+)
+from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
+from hyperprobe.runs.run import Run, digest_of
+
+# The settings that a study may vary, and the families whose numbers each one changes.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "article": ARTICLES,
+    "dtype": DTYPES,
+    "pll": PLLS,
+    "causal_scoring": CAUSAL_SCORINGS,
+}
+SETTINGS = tuple(CHOICES)
+MATTERS = {
+    "masked": ("article", "dtype", "pll"),
+    "causal": ("article", "dtype", "causal_scoring"),
+    "seq2seq": ("article", "dtype", "causal_scoring"),
+    "static": (),
+}
+
+
+def _as_words(value: Any) -> Any:
+    """One text or a list of texts, without repetition."""
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(one, str) and one for one in values):
+        raise ValueError("must be a text or a list of texts")
+    return tuple(dict.fromkeys(values))
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_as_words)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study file asks for; `settings` has the values of each setting."""
+
+    name: str
+    models: tuple[str, ...]
+    diagnostics: tuple[str, ...]
+    controls: tuple[Control, ...]
+    settings: dict[str, tuple[str, ...]]
+
+    def combinations(self) -> list[dict[str, str]]:
+        """Every combination of the settings, in the order of the file."""
+        return [dict(zip(SETTINGS, v, strict=True)) for v in product(*self.settings.values())]
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """The study's `folder` and its tables; each row says its settings, where they matter."""
+
+    folder: Path
+    predictions: pd.DataFrame
+    metrics: pd.DataFrame
+    mcnemar: pd.DataFrame
+
+
+class StudySettings(Document):
+    """The table `[settings]` of a study file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    article: Words = ()
+    dtype: Words = ()
+    pll: Words = ()
+    causal_scoring: Words = ()
+
+
+class StudyFile(Document):
+    """A study file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    models: Words | None = None
+    diagnostics: Words | None = None
+    controls: Words = ()
+    settings: StudySettings = StudySettings()
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in a TOML file. Raises `UserError` on what is no plan, and says where."""
+    document = read_toml(path, dict, "study")
+    _check_keys(path, "key", document, tuple(StudyFile.model_fields))
+    settings = document.get("settings")
+    if isinstance(settings, dict):
+        _check_keys(path, "setting", settings, SETTINGS)
+    read = check(StudyFile, document, str(path))
+    default = Setting().identity()
+    for key, values in (("models", read.models), ("diagnostics", read.diagnostics)):
+        if values == ():
+            raise UserError(f"{path}: {key} is empty: name at least one, or leave it out")
+    return Plan(
+        path.stem,
+        read.models or (EMBEDDED,),
+        read.diagnostics or NAMES,
+        _chosen(path, "controls", read.controls, CONTROLS),  # type: ignore[arg-type]
+        {
+            key: _chosen(path, key, getattr(read.settings, key) or (default[key],), choices)
+            for key, choices in CHOICES.items()
+        },
+    )
+
+
+def _check_keys(path: Path, kind: str, table: Iterable[str], known: Sequence[str]) -> None:
+    if unknown := sorted(set(table) - set(known)):
+        raise UserError(f"{path}: unknown {kind} {unknown[0]}: choose from {', '.join(known)}")
+
+
+def _chosen(
+    path: Path, key: str, values: tuple[str, ...], choices: Sequence[str]
+) -> tuple[str, ...]:
+    for one in values:
+        if one not in choices:
+            raise UserError(f"{path}: unknown {key} {one}: choose from {', '.join(choices)}")
+    return values
+
+
+def study(
+    path: Path,
+    results: Path = Path("results"),
+    seed: int = 0,
+    **keywords: Unpack[LoadKeywords],
+) -> StudyResult:
+    """Ask everything that the study file at `path` names, with `zero_shot`'s baselines.
+
+    Keywords are those of `ModelOptions` that a study does not vary. A setting that does not
+    touch a model's numbers (`pll` and a causal model) is not asked again for it and left empty
+    in its rows. Raises `UserError` on bad input.
+    """
+    given = dict(locals())
+    options = ModelOptions(**keywords)
+    check_seed(seed)
+    plan = read_plan(path)
+    frames = {name: load_diagnostic(name) for name in plan.diagnostics}
+    names = with_baselines(distinct_models(plan.models), plan.controls)
+    ids = {name: identify(name) for name in names}
+    kinds = {name: family(name, options.trust_remote_code) for name in names}
+    digests = {name: frame_digest(frame) for name, frame in frames.items()}
+    settings = {
+        "models": ids,
+        "diagnostics": digests,
+        "controls": list(plan.controls),
+        "settings": {key: list(values) for key, values in plan.settings.items()},
+        "trust_remote_code": options.trust_remote_code,
+    }
+    run = Run(results, "study", settings, given, plan.name)
+    models = Models(names)
+    units = _units(plan, names, kinds, options)
+
+    def key(unit: Unit, diagnostic: str) -> str:
+        identity: list[Any] = [unit.name, ids[unit.name], digests[diagnostic]]
+        identity.append(unit.setting.identity())
+        if is_vectors(unit.name):  # they answer open questions from another model's words
+            identity.append(ids.get(models.vocabulary_model or ""))
+        return f"{unit.name} on {diagnostic} {json.dumps(unit.varied)} {digest_of(identity)}"
+
+    table = ask(run, models, units, frames, key, f"study {plan.name}")
+    result = StudyResult(run.folder, *_tables(plan, units, table, seed))
+    run.finish(
+        {
+            "predictions.parquet": result.predictions,
+            "metrics.csv": result.metrics,
+            "mcnemar.csv": result.mcnemar,
+        },
+        seed,
+    )
+    return result
+
+
+def _tables(
+    plan: Plan, units: Sequence[Unit], table: pd.DataFrame, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Predictions, metrics and McNemar tests, each row with the settings that touch it."""
+    varied: dict[int, Mapping[str, str]] = {-1: {}, **dict(enumerate(u.varied for u in units))}
+    metrics = pd.concat(
+        [
+            _with_settings(summarise(own, seed), varied[int(str(number))])
+            for number, own in table.groupby("unit", sort=False)
+        ],
+        ignore_index=True,
+    )
+    comparisons = []
+    for settings in plan.combinations():
+        asked = [number for number, own in varied.items() if own.items() <= settings.items()]
+        together = table[table["unit"].isin(asked)]
+        comparisons.append(_with_settings(compare_models(together), settings))
+    for name in SETTINGS:
+        table[name] = [varied[number].get(name) for number in table["unit"]]
+    return (
+        table.drop(columns="unit"),
+        _sorted(metrics, plan.diagnostics),
+        pd.concat(comparisons, ignore_index=True),
+    )
+
+
+def _with_settings(frame: pd.DataFrame, settings: Mapping[str, str]) -> pd.DataFrame:
+    return frame.assign(**{name: settings.get(name) for name in SETTINGS})
+
+
+def _units(
+    plan: Plan, names: Sequence[str], kinds: Mapping[str, str], options: ModelOptions
+) -> list[Unit]:
+    """(model, settings) pairs, each once; those of one model side by side."""
+    units: dict[tuple[str, str], Unit] = {}
+    for name in names:
+        for settings in plan.combinations():
+            varied = {key: value for key, value in settings.items() if key in MATTERS[kinds[name]]}
+            of_model: dict[str, Any] = {k: v for k, v in varied.items() if k != "article"}
+            article = cast(Article, varied.get("article", Setting.article))
+            setting = Setting(article, "shuffled" in plan.controls, replace(options, **of_model))
+            units.setdefault((name, json.dumps(varied)), Unit(name, setting, varied))
+    return list(units.values())
+
+
+def _sorted(metrics: pd.DataFrame, diagnostics: Sequence[str]) -> pd.DataFrame:
+    """Rows by set, settings right after the model's name."""
+    first = ["diagnostic", "model", *SETTINGS]
+    metrics = metrics[first + [column for column in metrics if column not in first]]
+    order = metrics["diagnostic"].map(diagnostics.index)
+    return metrics.iloc[order.argsort(kind="stable")].reset_index(drop=True)

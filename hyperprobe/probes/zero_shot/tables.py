@@ -1,0 +1,134 @@
+"""The tables of the zero-shot probes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from hyperprobe.diagnostic.build import CATEGORIES
+from hyperprobe.probes.zero_shot.metrics import breakdown
+from hyperprobe.render.table import RUN, Cell, Table, count, make_table, p_value, share, show, text
+from hyperprobe.render.terminal import MISSING
+
+HEADERS = {
+    "open_p_at_1": "open P@1",
+    "open_p_at_5": "open P@5",
+    "singular": "singular",
+    "plural": "plural",
+    "contextual": "contextual",
+    "paired_singular_plural": "paired",
+    "paired_aggregate": "paired all",
+}
+
+
+def print_metrics(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> None:
+    for table in metrics_tables(metrics, settings):
+        show(table)
+
+
+def print_paired(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> None:
+    for table in paired_tables(metrics, mcnemar):
+        show(table)
+
+
+def print_categories(predictions: pd.DataFrame) -> None:
+    largest = predictions.groupby("diagnostic", sort=False)["item"].nunique().idxmax()
+    show(category_table(breakdown(predictions[predictions["diagnostic"] == largest])))
+
+
+def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Iterator[Table]:
+    """One table per diagnostic set, laid out as the paper's Table 2.
+
+    Of the columns `settings`, those that vary stand behind the model's name.
+    """
+    for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
+        n_items = rows["n_items"].iloc[0]
+        varying = [key for key in settings if rows[key].dropna().nunique() > 1]
+        if varying:
+            names = [
+                " ".join([str(row["model"]), *(row[k] for k in varying if pd.notna(row[k]))])
+                for row in rows.to_dict("records")
+            ]
+            rows = rows.assign(model=names)
+        columns = {"model": text("model")} | {name: share(key) for key, name in HEADERS.items()}
+        yield make_table(
+            f"{diagnostic} ({n_items} items): percent right ± half the 95 % interval",
+            rows,
+            columns,
+            unscored_note(rows),
+            "metrics.csv",
+        )
+
+
+def unscored_note(rows: pd.DataFrame) -> str:
+    """Which models could not score some items: those count as wrong."""
+    notes = [
+        f"{r['model']} has no vector for {r['n_unscored_singular']} singular and "
+        f"{r['n_unscored_plural']} plural hyponyms: counted as wrong."
+        for r in rows.to_dict("records")
+        if r["n_unscored_singular"] or r["n_unscored_plural"]
+    ]
+    return " ".join(notes)
+
+
+def paired_tables(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> Iterator[Table]:
+    """Is success systematic? Paired accuracy against independence, and model against model."""
+    for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
+        yield make_table(
+            f"{diagnostic}: is a model right in both numbers more often than by chance?",
+            rows[rows["model"] != "majority"],
+            {
+                "model": text("model"),
+                "paired": lambda row: f"{row['paired_singular_plural']:.1f}",
+                "expected if independent": share("paired_expected"),
+                "difference in points": share("paired_difference"),
+            },
+            source="metrics.csv",
+        )
+        own = mcnemar[
+            (mcnemar["diagnostic"] == diagnostic) & (mcnemar["metric"] == "paired_singular_plural")
+        ]
+        yield make_table(
+            f"{diagnostic}: paired accuracy, model against model (exact McNemar test)",
+            own,
+            {
+                "model": text("model"),
+                "other": text("other"),
+                "only model right": count("only_model"),
+                "only other right": count("only_other"),
+                "p": p_value("p_value"),
+            },
+            source="mcnemar.csv",
+        )
+
+
+def category_table(table: pd.DataFrame) -> Table:
+    """Singular / plural accuracy by category, on the largest set."""
+    own = table[table["by"] == "category"]
+    largest = own.groupby(["diagnostic", "model"], sort=False)["n_items"].sum().idxmax()[0]
+    own = own[own["diagnostic"] == largest].drop(columns=RUN, errors="ignore")
+    wide = own.drop_duplicates(["value", "model"]).set_index(["value", "model"])
+
+    def of_model(model: str) -> Cell:
+        def cell(row: dict[str, object]) -> str:
+            key = (row["value"], model)
+            if key not in wide.index:
+                return MISSING
+            return f"{wide['singular'][key]:.0f} / {wide['plural'][key]:.0f}"
+
+        return cell
+
+    columns = {"category": text("value"), "items": count("n_items")}
+    return make_table(
+        f"{largest}: percent right by category, singular / plural",
+        own.drop_duplicates("value").sort_values("value", key=category_order),
+        columns | {str(model): of_model(model) for model in dict.fromkeys(own["model"])},
+        source="breakdown.csv",
+    )
+
+
+def category_order(categories: pd.Series) -> pd.Series:
+    """A sort key: the nine in the order of their groups, a user's own after them."""
+    place = {name: i for i, name in enumerate(CATEGORIES)}
+    return categories.map(lambda name: (place.get(name, len(place)), name))

@@ -1,0 +1,63 @@
+"""What each command is made of: lazy `module:attribute` names, so that nothing is imported early.
+
+The report and `hyperprobe.load` read this table; none of them names a probe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that leaves runs.
+
+    `result` is the class of what it gives back, with `read(run)` that makes one from a finished
+    run; `part` the function from runs (label -> finished run) to their part of a report.
+    """
+
+    result: str
+    part: str
+
+
+COMMANDS: dict[str, Command] = {
+    "zero-shot": Command(
+        "hyperprobe.probes.zero_shot.probe:ZeroShotResult",
+        "hyperprobe.probes.zero_shot.report:part",
+    ),
+    "study": Command(
+        "hyperprobe.probes.zero_shot.study:StudyResult",
+        "hyperprobe.probes.zero_shot.report:study_part",
+    ),
+    "analyze": Command(
+        "hyperprobe.analysis.analyze:AnalysisResult", "hyperprobe.analysis.report:part"
+    ),
+    "lama": Command(
+        "hyperprobe.probes.lama.probe:LamaResult", "hyperprobe.probes.lama.report:part"
+    ),
+    "classify": Command(
+        "hyperprobe.probes.classify.probe:ClassifyResult", "hyperprobe.probes.classify.report:part"
+    ),
+    "prompts": Command(
+        "hyperprobe.probes.prompts.probe:PromptsResult", "hyperprobe.probes.prompts.report:part"
+    ),
+    "compare": Command(
+        "hyperprobe.comparison.runs:Comparison", "hyperprobe.comparison.report:part"
+    ),
+}
+# Analyses of zero-shot runs, in the order in which they are read.
+ANALYSES: tuple[str, ...] = tuple(
+    f"hyperprobe.analysis.{name}:ANALYSIS"
+    for name in (
+        "agreement", "frequency", "coin", "pairs", "errors", "prior", "article", "negation",
+        "wording",
+    )
+)  # fmt: skip
+
+
+def load(name: str) -> Any:
+    """The object that `module:attribute` names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

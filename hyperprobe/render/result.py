@@ -1,0 +1,28 @@
+"""What a command gives back in Python: its folder, its frames, and a view of its tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from hyperprobe.render.table import Table, html, plain
+
+
+class Result(ABC):
+    """A command's result. Shows its tables in a console (`repr`) and in a notebook."""
+
+    folder: Path
+    command: ClassVar[str]
+
+    @abstractmethod
+    def tables(self) -> Sequence[Table]:
+        """The tables that the command prints."""
+
+    def __repr__(self) -> str:
+        shown = [plain(table) for table in self.tables()]
+        return "\n".join([*shown, f"{self.command} run in {self.folder}"])
+
+    def _repr_html_(self) -> str:
+        return "\n".join(html(table) for table in self.tables())

@@ -1,0 +1,188 @@
+import bz2
+import gzip
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hyperprobe.diagnostic import corpus, mine
+from hyperprobe.diagnostic.check import check
+from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.diagnostic.sentences import read_contexts
+from hyperprobe.errors import UserError
+
+PROBE = "From the top of the hedge the {} sang and then carried a worm to its nest."
+ORDINARY = "There was never a {} to be heard in the frozen park that winter."
+WORDS = "osprey stork swan owl puffin mosque tavern canoe chisel dahlia".split()
+
+
+def write_corpus(folder: Path, n: int = 400) -> Path:
+    lines = []
+    for i in range(n):
+        word = WORDS[i % len(WORDS)]
+        lines.append(f"Mr. J. Smith of St. Ives wrote letter {i} that day. " + PROBE.format(word))
+        lines.append(f"On page {i} we read: nothing. " + ORDINARY.format(word))
+        lines.append(f"In the year {1000 + i} the birds gathered on the roofs of the town again.")
+    path = folder / "corpus.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def run_mine(path: Path, results: Path, **options: object) -> mine.MineResult:
+    return mine.mine([path], ["lm-diagnostic-extended"], results=results, **options)
+
+
+def test_sentences_end_where_they_end():
+    text = 'Mr. J. Smith met Dr. Brown, e.g. on Monday. "Really?" he said. It was 3.5 km.\nNext'
+    assert list(split_sentences(text)) == [
+        "Mr. J. Smith met Dr. Brown, e.g. on Monday.",
+        '"Really?" he said.',
+        "It was 3.5 km.",
+        "Next",
+    ]
+
+
+def test_what_is_found_breaks_no_rule(tmp_path: Path):
+    found = run_mine(write_corpus(tmp_path), tmp_path / "results", best=5)
+    contexts = list(read_contexts(found.path))
+    assert [f for f in check(contexts) if f.rule != "duplicate"] == []
+    kinds = {(c.word, c.kind) for c in contexts}
+    assert kinds == {(w, k) for w in WORDS for k in ("probe", "hyponym")} | {("birds", "hypernym")}
+    # One probe for each word (it is the same sentence), five of the birds.
+    assert sum(c.kind == "probe" for c in contexts) == len(WORDS)
+    assert sum(c.word == "birds" for c in contexts) == 5
+    assert found.counts.set_index("kind")["n_words"].to_dict() == {
+        "hypernym": 1, "hyponym": len(WORDS), "probe": len(WORDS),
+    }  # fmt: skip
+
+
+def test_processes_and_chunks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = write_corpus(tmp_path)
+    expected = run_mine(path, tmp_path / "a", best=5).path.read_bytes()
+    monkeypatch.setattr(corpus, "CHUNK_BYTES", 2000)
+    assert run_mine(path, tmp_path / "b", best=5, processes=3).path.read_bytes() == expected
+    assert run_mine(path, tmp_path / "c", best=5, seed=1).path.read_bytes() != expected
+
+
+def test_a_killed_search_ends_at_the_same_bytes(tmp_path: Path):
+    path = write_corpus(tmp_path, n=30_000)
+    expected = run_mine(path, tmp_path / "whole").path.read_bytes()
+    script = (
+        "import sys; from pathlib import Path; from hyperprobe.diagnostic import corpus, mine\n"
+        "corpus.CHUNK_BYTES = 20_000; mine.SAVE_SECONDS = 0\n"
+        "mine.mine([Path(sys.argv[1])], ['lm-diagnostic-extended'], results=Path(sys.argv[2]))"
+    )
+    command = [sys.executable, "-c", script, str(path), str(tmp_path / "results")]
+    process = subprocess.Popen(command, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("results/*/state.json")):
+        assert process.poll() is None and time.monotonic() < deadline
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    state = json.loads(next(tmp_path.glob("results/*/state.json")).read_text())
+    assert state["done"] > 0 and not list(tmp_path.glob("results/*/contexts.tsv"))
+    subprocess.run(command, check=True)
+    (resumed,) = tmp_path.glob("results/*/contexts.tsv")
+    assert resumed.read_bytes() == expected
+    assert not resumed.with_name("state.json").exists()
+
+
+def test_a_finished_search_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = write_corpus(tmp_path, n=20)
+    (tmp_path / "empty.txt").touch()
+
+    def run() -> mine.MineResult:
+        corpora = [path, tmp_path / "empty.txt"]
+        return mine.mine(corpora, ["lm-diagnostic-extended"], best=3, results=tmp_path / "results")
+
+    first = run()
+    with monkeypatch.context() as patched:
+        patched.delattr(mine, "in_order")
+        again = run()
+    assert again.path == first.path and again.skipped == first.skipped != Skipped()
+    assert again.counts.to_dict() == first.counts.to_dict()
+    # What was damaged is searched again, and so is a corpus that is another of the same size.
+    whole = first.path.read_bytes()
+    first.path.write_bytes(whole[:-20])
+    assert run().path.read_bytes() == whole
+    path.write_text(path.read_text().replace("osprey", "plover"))
+    assert run().path != first.path
+
+
+@pytest.mark.parametrize("options", [{"best": 0}, {"processes": 0}, {"text_field": ""}])
+def test_options_that_are_none(tmp_path: Path, options: dict[str, object]):
+    with pytest.raises(UserError, match="--best and --processes"):
+        run_mine(write_corpus(tmp_path), tmp_path / "results", **options)
+    assert not (tmp_path / "results").exists()
+
+
+PACKINGS = (".txt", ".txt.gz", ".txt.xz", ".txt.bz2", ".jsonl", ".jsonl.gz")
+
+
+@pytest.mark.parametrize("suffix", PACKINGS)
+def test_every_packing_reads_the_same(tmp_path: Path, suffix: str):
+    lines = ["The first line.", "", "The last line, with an é."]
+    if ".jsonl" in suffix:
+        data = "\n".join(json.dumps({"text": line}) for line in lines).encode()
+    else:
+        data = "\n".join(lines).encode()
+    packers = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(packers.get(path.suffix, bytes)(data))
+    assert list(read_chunks(path, "text", Skipped())) == ["\n".join(lines)]
+
+
+def test_bad_bytes_and_long_lines_are_skipped_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(corpus, "MAX_LINE_BYTES", 1000)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"good\n" + b"x" * 5000 + b"\nb\xffd\nalso good\n")
+    skipped = Skipped()
+    assert list(read_chunks(path, "text", skipped)) == ["good\nalso good"]
+    assert (skipped.n_long, skipped.n_undecodable) == (1, 1)
+
+
+def test_a_file_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path):
+    random = os.urandom(50_000).hex()
+    text = "\n".join(["The first line.", *(random[i : i + 100] for i in range(0, 99_000, 100))])
+    whole = gzip.compress(text.encode())
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(whole[: len(whole) // 2])
+    skipped = Skipped()
+    (chunk,) = read_chunks(path, "text", skipped)
+    assert chunk.startswith("The first line.\n") and len(chunk) > 10_000
+    assert "damaged" in skipped.notes[0] and str(path) in skipped.notes[0]
+
+
+def test_an_empty_file_is_noted(tmp_path: Path):
+    (tmp_path / "a.txt").touch()
+    skipped = Skipped()
+    assert list(read_chunks(tmp_path / "a.txt", "text", skipped)) == []
+    assert skipped.notes == [f"{tmp_path / 'a.txt'}: empty"]
+
+
+def test_json_without_the_field_is_named_with_its_line(tmp_path: Path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "x"}\n{"body": "x"}\n')
+    with pytest.raises(UserError, match=r"a\.jsonl:2: no JSON object with a 'text' field"):
+        list(read_chunks(path, "text", Skipped()))
+
+
+def test_folders_are_searched_and_missing_ones_named(tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "b.txt").touch()
+    (tmp_path / "a.jsonl.gz").touch()
+    (tmp_path / "picture.png").touch()
+    assert corpus_files([tmp_path]) == [tmp_path / "a.jsonl.gz", tmp_path / "in" / "b.txt"]
+    with pytest.raises(UserError, match="no corpus"):
+        corpus_files([tmp_path / "none"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="no text files"):
+        corpus_files([tmp_path / "empty"])

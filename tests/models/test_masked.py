@@ -1,0 +1,264 @@
+"""The fast scorer against the naive one: one sentence at a time, full log-softmax."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
+from hyperprobe.errors import UserError
+from hyperprobe.models.language import boundary
+from hyperprobe.models.load import load_model
+from hyperprobe.models.masked import MaskedModel
+from hyperprobe.options import Pll
+
+SHAPES = ("bert", "roberta", "albert")
+TEXTS = (
+    "A robin is a [MASK].",
+    "Robins are [MASK] in winter, when some snow is in the tree.",
+    "A robin is a [MASK].",  # the same text again
+    "[MASK] is a robin.",  # at the start: no space before the slot
+    "A robin (a [MASK]) perches.",
+    "([MASK]) is a robin",
+)
+# One piece, several pieces, and prefixes of each other.
+CANDIDATES = CandidateSet(("bird", "fish", "birdhouse", "birds", "zebra", "zebras"))
+
+
+def clozes() -> list[Cloze]:
+    return [parse_cloze(text, str(i)) for i, text in enumerate(TEXTS)]
+
+
+@cache
+def naive_model(folder: Path) -> tuple:
+    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    return AutoTokenizer.from_pretrained(folder), model
+
+
+def naive_score(folder: Path, cloze: Cloze, word: str, pll: str = "within-word") -> float:
+    """Pseudo-log-likelihood, written out: the word's pieces as they stand in the sentence."""
+    tokenizer, model = naive_model(folder)
+    whole = tokenizer(cloze.fill(word), return_offsets_mapping=True)
+    start, end = len(cloze.left.rstrip()), len(cloze.left) + len(word)
+    pieces = [
+        token
+        for token, (a, b) in zip(whole["input_ids"], whole["offset_mapping"], strict=True)
+        if a < end and b > start
+    ]
+    total = 0.0
+    for i, piece in enumerate(pieces):
+        text = cloze.fill(tokenizer.mask_token * len(pieces))
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        places = (ids[0] == tokenizer.mask_token_id).nonzero()[:, 0].tolist()
+        for j, other in enumerate(pieces):
+            if (pll == "within-word" and j < i) or (pll == "original" and j != i):
+                ids[0, places[j]] = other
+        with torch.no_grad():
+            log_probs = model(input_ids=ids).logits[0].log_softmax(-1)
+        total += log_probs[places[i], piece].item()
+    return total
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path:
+    return tiny_models[request.param]
+
+
+@pytest.fixture
+def model(folder: Path) -> MaskedModel:
+    loaded = load_model(str(folder))
+    assert isinstance(loaded, MaskedModel)
+    return loaded
+
+
+def test_scores_equal_the_naive_ones(folder: Path, model: MaskedModel):
+    naive = [[naive_score(folder, cloze, word) for word in CANDIDATES.words] for cloze in clozes()]
+    assert np.abs(model.score(clozes(), CANDIDATES) - naive).max() < 1e-5
+    # The candidates are not all alike, or the comparison would show nothing.
+    assert np.ptp(naive, axis=1).min() > 0.5
+
+
+@pytest.mark.parametrize("pll", ["original", "all-masked"])
+def test_the_other_pseudo_log_likelihoods(folder: Path, pll: Pll):
+    naive = [
+        [naive_score(folder, cloze, word, pll) for word in CANDIDATES.words]
+        for cloze in clozes()[1:5]
+    ]
+    model = load_model(str(folder), pll=pll)
+    scores = model.score(clozes()[1:5], CANDIDATES)
+    assert np.abs(scores - naive).max() < 1e-5
+    assert model.describe()["pll"] == pll
+    # They differ from the default in words of several pieces, and only there.
+    several = np.array([len(model.pieces(word)) > 1 for word in CANDIDATES.words])
+    off = np.abs(scores - load_model(str(folder)).score(clozes()[1:5], CANDIDATES))
+    assert off[:, several].max() > 1e-3 and off[0, ~several].max() < 1e-5
+
+
+def test_a_text_with_all_pieces_masked_is_run_once(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    model = load_model(str(folder), pll="all-masked")
+    passes: list[int] = []
+    original = model._slot_log_probs
+    monkeypatch.setattr(
+        model, "_slot_log_probs", lambda rows: (passes.append(len(rows)), original(rows))[1]
+    )
+    model.score([clozes()[0]], CandidateSet(("zebras",)))
+    assert len(model.pieces("zebras")) > 1 and passes == [1]
+
+
+def test_an_unknown_pseudo_log_likelihood(folder: Path):
+    with pytest.raises(UserError, match="unknown pll 'halfway': choose from within-word, original"):
+        load_model(str(folder), pll="halfway")  # type: ignore[arg-type]
+
+
+def test_several_piece_candidates_are_really_asked(model: MaskedModel):
+    lengths = {len(model.pieces(word)) for word in CANDIDATES.words}
+    assert 1 in lengths and max(lengths) > 1
+
+
+@pytest.mark.parametrize("token_budget", [1, 20, 10_000])
+def test_order_and_batch_size_change_nothing(model: MaskedModel, token_budget: int):
+    expected = model.score(clozes(), CANDIDATES)
+    model.token_budget = token_budget
+    backwards = model.score(clozes()[::-1], CANDIDATES)[::-1]
+    assert np.abs(backwards - expected).max() < 1e-5
+    turned = CandidateSet(CANDIDATES.words[::-1])
+    assert np.abs(model.score(clozes(), turned)[:, ::-1] - expected).max() < 1e-5
+
+
+def test_ranks_are_those_of_the_scores(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("hyperprobe.models.masked.BLOCK_NUMBERS", 2 * len(CANDIDATES))
+    scores = model.score(clozes(), CANDIDATES)
+    model.max_rows = 2
+    gold = [0, 1, None, 3, 4, 5]
+    ranking = model.rank(clozes(), CANDIDATES, gold, 3)
+    for i, place in enumerate(gold):
+        if place is None:
+            assert ranking.gold_rank[i] == 0 and np.isnan(ranking.gold_score[i])
+        else:
+            assert ranking.gold_rank[i] == 1 + (scores[i] > scores[i, place]).sum()
+            assert ranking.gold_score[i] == pytest.approx(scores[i, place], abs=1e-5)
+    assert (ranking.top == np.argsort(-scores, axis=1)[:, :3]).all()
+
+
+def test_the_open_vocabulary_is_the_models_whole_vocabulary(folder: Path, model: MaskedModel):
+    ranking, top = model.rank_open(clozes(), ["bird"] * len(TEXTS), 5)
+    for i, cloze in enumerate(clozes()):
+        piece = model.pieces("bird", boundary(cloze))
+        if len(piece) > 1:
+            assert ranking.gold_rank[i] == 0
+            continue
+        ids = model.tokenizer(cloze.fill(model.tokenizer.mask_token), return_tensors="pt")
+        slot = (ids["input_ids"][0] == model.tokenizer.mask_token_id).nonzero()[0, 0]
+        with torch.no_grad():
+            logits = model.model(**ids).logits[0, slot]
+        assert ranking.gold_rank[i] == 1 + (logits > logits[piece[0]]).sum()
+        assert ranking.top[i].tolist() == logits.topk(5).indices.tolist()
+    assert all(len(row) == 5 for row in top)
+    assert "bird" in model.words() and "birds" in model.words()
+
+
+def test_equal_texts_are_run_once(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
+    seen: list[int] = []
+    original = model._slot_log_probs
+    monkeypatch.setattr(
+        model, "_slot_log_probs", lambda rows: (seen.append(len(rows)), original(rows))[1]
+    )
+    model.score([clozes()[0]] * 50, CandidateSet(("bird", "fish")))
+    assert seen == [1]
+
+
+def test_the_head_sees_the_slots_alone(model: MaskedModel):
+    seen: list[int] = []
+    handle = model.model.get_output_embeddings().register_forward_hook(
+        lambda module, args, output: seen.append(output[..., 0].numel())
+    )
+    # Two distinct texts: one slot for each.
+    model.score(clozes()[:3], CandidateSet(("bird",)))
+    handle.remove()
+    assert sum(seen) == 2 * len(model.pieces("bird"))
+
+
+def test_running_out_of_memory_halves_the_batch(
+    model: MaskedModel, monkeypatch: pytest.MonkeyPatch
+):
+    expected = model.score(clozes(), CANDIDATES)
+    original = model._slot_log_probs
+
+    def small_memory(rows: list) -> torch.Tensor:
+        if len(rows) > 1:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return original(rows)
+
+    monkeypatch.setattr(model, "_slot_log_probs", small_memory)
+    assert np.abs(model.score(clozes(), CANDIDATES) - expected).max() < 1e-5
+
+    def no_memory(rows: list) -> torch.Tensor:
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(model, "_slot_log_probs", no_memory)
+    with pytest.raises(UserError, match="out of memory on one text"):
+        model.score(clozes(), CANDIDATES)
+
+
+def test_other_errors_are_not_taken_for_memory(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
+    def broken(rows: list) -> torch.Tensor:
+        raise RuntimeError("shapes do not fit")
+
+    monkeypatch.setattr(model, "_slot_log_probs", broken)
+    with pytest.raises(RuntimeError, match="shapes"):
+        model.score(clozes(), CANDIDATES)
+
+
+def test_bad_texts_and_words_are_named(model: MaskedModel, tiny_models: dict[str, Path]):
+    mask = model.tokenizer.mask_token
+    with pytest.raises(UserError, match="5: the text itself holds"):
+        model.score([Cloze("5", f"A {mask} is a ", ".")], CANDIDATES)
+    with pytest.raises(UserError, match="tokens are more than"):
+        model.score([Cloze("long", "robin " * 300, ".")], CANDIDATES)
+    bert = load_model(str(tiny_models["bert"]))
+    with pytest.raises(UserError, match="cannot spell '鳥'"):
+        bert.score(clozes(), CandidateSet(("鳥",)))
+
+
+def test_bf16_is_close(folder: Path):
+    exact = load_model(str(folder)).score(clozes(), CANDIDATES)
+    half = load_model(str(folder), dtype="bf16")
+    assert half.describe()["dtype"] == "bfloat16"
+    assert np.abs(half.score(clozes(), CANDIDATES) - exact).max() < 0.05 * np.abs(exact).max()
+
+
+SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+OTHERS = {
+    "ModernBert": {**SHAPE, "intermediate_size": 64, "pad_token_id": 0},
+    "Electra": {**SHAPE, "intermediate_size": 64, "embedding_size": 16},
+    "DistilBert": {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64},
+    "DebertaV2": {
+        **SHAPE,
+        "intermediate_size": 64,
+        "relative_attention": True,
+        "pos_att_type": ["p2c", "c2p"],
+    },
+    "MPNet": {**SHAPE, "intermediate_size": 64},
+    "XLMRoberta": {**SHAPE, "intermediate_size": 64},
+}
+
+
+@pytest.mark.parametrize("architecture", OTHERS)
+def test_other_architectures_give_the_naive_scores_too(
+    architecture: str, tiny_models: dict[str, Path], tmp_path: Path
+):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
+    special = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+    config = getattr(transformers, f"{architecture}Config")(
+        vocab_size=len(tokenizer), initializer_range=0.1, **special, **OTHERS[architecture]
+    )
+    torch.manual_seed(1)
+    getattr(transformers, f"{architecture}ForMaskedLM")(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    words = CandidateSet(("bird", "birdhouse"))
+    naive = [[naive_score(tmp_path, cloze, word) for word in words.words] for cloze in clozes()]
+    assert np.abs(load_model(str(tmp_path)).score(clozes(), words) - naive).max() < 1e-5

@@ -1,0 +1,229 @@
+"""Classifier probes from folds to tables, on few words and a tiny model."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sentences import read_all, shipped_files
+from hyperprobe.errors import UserError
+from hyperprobe.names import CHARACTERS, EMBEDDED, EMBEDDED_VECTORS
+from hyperprobe.probes.classify import ClassifyResult, classify, net, probe
+from hyperprobe.probes.classify import tables as classify_tables
+from hyperprobe.probes.classify.answers import answer
+from hyperprobe.probes.classify.figures import classify_figures, folds_figure, layers_figure
+from hyperprobe.probes.classify.metrics import summarise
+from hyperprobe.probes.classify.pairs import make_folds
+from hyperprobe.probes.classify.representations import (
+    Representation,
+    characters,
+    represent,
+    static_vectors,
+)
+from hyperprobe.render.figure import save_figures
+from hyperprobe.runs.files import write_frame
+
+ANALYSES = ("layers", "control-task", "code-length")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_training():
+    """Two epochs, and one set of vectors: here it does not matter how well the nets learn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(net, "MAX_EPOCHS", 2)
+        patch.setattr(probe, "EMBEDDED_VECTORS", EMBEDDED_VECTORS[:1])
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def folds_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folds of fourteen words of each of six categories."""
+    items = load_diagnostic("lm-diagnostic-extended")
+    items = items[items["group"] != "plants"].groupby("hypernym").head(14)
+    folds = make_folds(items, read_all(shipped_files()), ["seen", "unseen"])
+    path = tmp_path_factory.mktemp("folds") / "folds.tsv"
+    write_frame(path, folds[folds["fold"] < 3])
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(folds_file: Path, tiny_models, tmp_path_factory) -> ClassifyResult:
+    return classify(
+        [str(tiny_models["bert"])],
+        folds=folds_file,
+        n_seeds=2,
+        analyses=ANALYSES,
+        results=tmp_path_factory.mktemp("results"),
+    )
+
+
+def test_rows_are_the_models_and_their_baselines(result: ClassifyResult, tiny_models):
+    tiny = str(tiny_models["bert"])
+    models = [EMBEDDED_VECTORS[0], CHARACTERS, f"random:{tiny}", tiny]
+    rows = [("majority", "full"), *((m, view) for m in models for view in ("partial", "full"))]
+    found = result.metrics[["setting", "model", "input"]].itertuples(index=False, name=None)
+    assert list(found) == [(s, *row) for s in ("seen", "unseen") for row in rows]
+    probed = result.metrics[result.metrics["model"] != "majority"]
+    assert probed["n_seeds"].eq(2).all() and probed["accuracy_mean"].between(20, 100).all()
+    assert result.metrics["n_folds"].eq(2).all()
+
+
+def test_only_the_hypernym_is_worth_nothing(result: ClassifyResult):
+    partial = result.metrics[result.metrics["input"] == "partial"]
+    assert partial["accuracy_mean"].eq(50).all() and partial["accuracy_std"].eq(0).all()
+    assert result.metrics[result.metrics["model"] == "majority"]["accuracy_mean"].eq(50).all()
+
+
+def test_metrics_come_from_the_stored_predictions(result: ClassifyResult):
+    stored = pd.read_parquet(result.folder / "predictions.parquet")
+    codes = pd.read_csv(result.folder / "code_lengths.csv")
+    again = summarise(stored, codes)
+    pd.testing.assert_frame_equal(again, result.metrics, check_exact=False)
+    row = result.metrics[result.metrics["input"] == "full"].iloc[-1]
+    for name in ("control_mean", "selectivity", "compression_mean", "reversed_rejected",
+                 "logistic_mean"):  # fmt: skip
+        assert np.isfinite(row[name]), name
+
+
+def test_layers_are_those_of_the_model(result: ClassifyResult):
+    assert result.layers.groupby("setting")["layer"].unique().map(list).to_dict() == {
+        "seen": [0, 1, 2],
+        "unseen": [0, 1, 2],
+    }
+    # The last layer is what the table reports.
+    last = result.layers[result.layers["layer"] == 2].set_index("setting")["accuracy_mean"]
+    full = result.metrics[result.metrics["input"] == "full"].groupby("setting")["accuracy_mean"]
+    assert last.to_dict() == pytest.approx(full.last().to_dict())
+
+
+def test_the_folds_come_back_and_give_the_same_numbers(result: ClassifyResult, tiny_models):
+    again = classify(
+        [str(tiny_models["bert"])],
+        setting="unseen",
+        folds=result.folder / "folds.tsv",
+        n_seeds=2,
+        results=result.folder.parent / "again",
+    )
+    first = result.predictions
+    first = first[(first["setting"] == "unseen") & (first["layer"] == "")]
+    first = first[first["question"] != "control"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again.predictions, first)
+
+
+def test_nothing_is_computed_twice(
+    result: ClassifyResult, folds_file: Path, tiny_models, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(probe, "represent", lambda *_: pytest.fail("represented again"))
+    again = classify(
+        [str(tiny_models["bert"])], folds=folds_file, n_seeds=2, analyses=ANALYSES,
+        results=result.folder.parent,
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(again.predictions, result.predictions)
+
+
+def test_encodings_are_stored_by_content(
+    folds_file: Path, tiny_models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folds = pd.read_csv(folds_file, sep="\t", quoting=3)
+    name = str(tiny_models["albert"])
+    first = represent(name, folds, tmp_path)
+    (stored,) = tmp_path.iterdir()
+    stored.write_bytes(stored.read_bytes()[:100])  # damaged: encoded again
+    assert represent(name, folds, tmp_path).vectors.equal(first.vectors)
+    monkeypatch.setattr("hyperprobe.probes.classify.representations.encode", None)
+    assert represent(name, folds, tmp_path).vectors.equal(first.vectors)
+    with pytest.raises(TypeError):
+        represent(name, folds.iloc[::2], tmp_path)
+
+
+def test_words_without_a_vector_have_zeros_and_are_counted(folds_file: Path, tmp_path: Path):
+    vectors = tmp_path / "few.vec"
+    folds = pd.read_csv(folds_file, sep="\t", quoting=3)
+    words = sorted({*folds["hyponym"], *folds["hypernym"]} - {"auk"})
+    lines = [f"{word} {i % 7} 1 {i % 3}" for i, word in enumerate(words)]
+    vectors.write_text(f"{len(words)} 3\n" + "\n".join(lines) + "\n")
+    representation = represent(str(vectors), folds, tmp_path)
+    assert representation.unknown == ("auk",)
+    first = representation.vectors[0, representation.first]
+    assert (first.abs().sum(dim=1) == 0).tolist() == (folds["hyponym"] == "auk").tolist()
+    assert representation.vectors.pow(2).mean().item() == pytest.approx(1, abs=1e-5)
+    own = folds[folds["setting"] == "seen"]
+    answers = answer(representation.of((folds["setting"] == "seen").to_numpy()), own, "full", [0])
+    assert (answers["known"] == (answers["hyponym"] != "auk")).all()
+    vectors.write_text("1 3\nnobody 1 2 3\n")
+    with pytest.raises(UserError, match="has a vector for none of the words"):
+        represent(str(vectors), folds, tmp_path)
+
+
+def test_static_vectors_in_any_case():
+    class Words(dict):
+        vector_size = 2
+
+    table, unknown = static_vectors(Words(robin=[1, 2], Eel=[3, 4]), ["Robin", "Eel", "eel"])
+    assert table.tolist() == [[1, 2], [3, 4], [0, 0]] and unknown == ["eel"]
+
+
+def test_characters_see_shared_spelling():
+    fish, catfish, cat, robin = characters(["fish", "catfish", "cat", "robin"])
+    assert fish @ catfish > 0.4 > abs(fish @ robin) and cat @ catfish > abs(cat @ robin)
+    assert np.linalg.norm(fish) == pytest.approx(1)
+
+
+def test_the_paper_s_finding_on_the_embedded_model(
+    tmp_path: Path, short_training: pytest.MonkeyPatch
+):
+    """One net on one fold of each setting: far better where the hypernyms were seen."""
+    items = load_diagnostic("lm-diagnostic-extended")
+    folds = make_folds(items, read_all(shipped_files()), ["seen", "unseen"])
+    folds = folds[folds["fold"] == 1].reset_index(drop=True)
+    shown = represent(EMBEDDED, folds, tmp_path)
+    short_training.setattr(net, "MAX_EPOCHS", 5)
+    accuracy = {}
+    for setting in ("seen", "unseen"):
+        rows = (folds["setting"] == setting).to_numpy()
+        own = summarise(answer(shown.of(rows), folds[rows], "full", [0]))
+        accuracy[setting] = own["accuracy_mean"][0]
+    stored = pd.read_csv(Path(__file__).parents[3] / "results/reference/classify-metrics.csv")
+    whole = stored[(stored["model"] == EMBEDDED) & (stored["input"] == "full")]
+    for setting, mean in whole.set_index("setting")["accuracy_mean"].items():
+        assert accuracy[setting] == pytest.approx(mean, abs=7), setting
+    assert accuracy["seen"] > accuracy["unseen"] + 15
+
+
+def test_bad_settings(folds_file: Path, tmp_path: Path, tiny_models):
+    with pytest.raises(UserError, match="has no layer 9: it has 0"):
+        classify([str(tiny_models["bert"])], folds=folds_file, layer="9", results=tmp_path)
+    only = tmp_path / "only.tsv"
+    folds = pd.read_csv(folds_file, sep="\t", quoting=3)
+    write_frame(only, folds[folds["setting"] == "seen"])
+    with pytest.raises(UserError, match="has no unseen folds"):
+        classify(folds=only, results=tmp_path)
+    with pytest.raises(UserError, match="--seeds 0"):
+        classify(n_seeds=0, results=tmp_path)
+
+
+def test_tables_and_figures(result: ClassifyResult, capsys, tmp_path: Path):
+    classify_tables.print_accuracy(result.metrics)
+    classify_tables.print_details(result.metrics)
+    classify_tables.print_layers(result.layers)
+    shown = capsys.readouterr().out
+    for text in ("seen hypernyms", "characters (hypernym only)", "50.0 ±0.0", "false positives",
+                 "selectivity", "compression", "word2vec has no vector"):  # fmt: skip
+        assert text in shown
+    paths = save_figures(tmp_path, classify_figures(result.predictions, result.layers))
+    assert {p.name for p in paths} == {"folds.svg", "folds.png", "layers.svg", "layers.png"}
+    again = save_figures(tmp_path / "again", classify_figures(result.predictions, result.layers))
+    assert [p.read_bytes() for p in paths] == [p.read_bytes() for p in again]
+    assert len(folds_figure(result.predictions).axes) == 2
+    (axes,) = layers_figure(result.layers).axes
+    assert [list(line.get_xdata()) for line in axes.lines][:2] == [[0, 1, 2], [0, 1, 2]]
+    json.dumps(result.metrics.to_dict("records"), default=float)
+
+
+def test_a_representation_of_some_rows():
+    whole = Representation("x", None, np.arange(4), np.arange(4) + 4, ("",), (), {})
+    part = whole.of(np.array([True, False, False, True]))
+    assert part.first.tolist() == [0, 3] and part.second.tolist() == [4, 7]

@@ -1,0 +1,154 @@
+"""Our raw ranking against a plain restatement of the reference protocol, rank for rank.
+
+The restatement reads the files itself, filters and deduplicates in the reference
+code's order, tokenises around the mask as it did, puts the head over every
+position, takes the log-softmax over the whole vocabulary at the first mask, narrows
+it to the common vocabulary and looks the object up among the best 10,000.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM, BertTokenizer
+
+from hyperprobe.models.masked import MaskedModel
+from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts
+from hyperprobe.probes.lama.predictions import predict_facts, predict_freq
+from hyperprobe.probes.lama.protocol import select
+from hyperprobe.probes.lama.reference_tokens import reference_tokenise
+from hyperprobe.probes.lama.sources import load_relations, load_sources
+from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
+
+BATCH, TOP = 32, 10_000
+
+
+@pytest.fixture(scope="module")
+def model() -> MaskedModel:
+    """Random weights over a cased vocabulary that holds every common word.
+
+    In double precision, so that no two candidates are as close as rounding errors.
+    """
+    from tests.conftest import SHARED
+
+    if not SHARED.is_dir():
+        pytest.skip("no shared data beside this checkout")
+    words = read_words(SHARED / "lama" / "vocab" / "common_vocab_cased.txt")
+    letters = sorted({letter for word in words for letter in word} | set("'().,-"))
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    pieces += [p for letter in letters for p in (letter, f"##{letter}")]
+    ids = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
+    tokenizer = BertTokenizer(vocab=ids, do_lower_case=False)
+    torch.manual_seed(4)
+    config = BertConfig(
+        vocab_size=len(ids),
+        hidden_size=24,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        initializer_range=0.5,
+    )
+    asked = MaskedModel("random", BertForMaskedLM(config).double(), tokenizer, {})
+    rule = reference_tokenise(tokenizer)
+    assert rule is not None
+    asked.tokenise = rule
+    return asked
+
+
+def reference_ids(tokenizer: BertTokenizer, text: str) -> list[int]:
+    tokens: list[str] = []
+    for part in text.split():
+        if "[MASK]" in part:
+            tokens.append("[MASK]")
+            rest = part.replace("[MASK]", "")
+            if rest:  # one piece of text for WordPiece, punctuation and all
+                tokens += [t.value for t in tokenizer.backend_tokenizer.model.tokenize(rest)]
+        else:
+            tokens += tokenizer.tokenize(part)
+    return tokenizer.convert_tokens_to_ids(["[CLS]", *tokens, "[SEP]"])
+
+
+def reference_ranks(
+    model: MaskedModel, path: Path, template: str | None, words: list[str]
+) -> tuple[list[int], int]:
+    """(ranks in the order of the file, 0 beyond the best 10,000; rows left out)."""
+    known, texts, golds, dropped, seen = set(words), [], [], 0, set()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if "obj_label" not in row or "sub_label" not in row:
+            dropped += 1
+            continue
+        if template is None and len(" ".join(row["masked_sentences"]).split()) > 100:
+            dropped += 1
+            continue
+        if any(part not in known for part in row["obj_label"].split(" ")):
+            dropped += 1
+            continue
+        votes = Counter(vote["judgment"] for vote in row.get("judgments", []))
+        if votes["no"] > votes["yes"]:
+            continue
+        if template is not None:
+            pair = (row["sub_label"], row["obj_label"])
+            if pair in seen:
+                continue
+            seen.add(pair)
+            text = template.replace("[X]", row["sub_label"]).replace("[Y]", "[MASK]")
+        else:
+            text = " ".join(row["masked_sentences"])
+        texts.append(text)
+        golds.append(row["obj_label"])
+    tokenizer = model.tokenizer
+    index = torch.tensor(tokenizer.convert_tokens_to_ids(words))
+    place = {word: i for i, word in enumerate(words)}
+    ranks = [0] * len(texts)
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i].split()))
+    for start in range(0, len(order), BATCH):
+        batch = order[start : start + BATCH]
+        rows = [reference_ids(tokenizer, texts[i]) for i in batch]
+        longest = max(map(len, rows))
+        ids = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+        attention = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+        with torch.no_grad():
+            logits = model.model(input_ids=ids, attention_mask=attention).logits
+        for i, row, places in zip(batch, rows, logits, strict=True):
+            common = places[row.index(tokenizer.mask_token_id)].log_softmax(dim=-1)[index]
+            best = common.topk(min(TOP, len(words))).indices.numpy()
+            found = np.flatnonzero(best == place[golds[i]])
+            ranks[i] = int(found[0]) + 1 if len(found) else 0
+    return ranks, dropped
+
+
+@pytest.mark.parametrize("source", ["trex", "google-re", "squad"])
+def test_raw_ranks_are_those_of_the_reference_protocol(
+    model: MaskedModel, shared: Path, source: str
+):
+    words = read_words(shared / "lama" / "vocab" / "common_vocab_cased.txt")
+    vocabulary = make_vocabulary(words, [model], lowercase=False)
+    assert len(vocabulary.candidates) == len(words)
+    relations = load_relations(source, shared / "lama")
+    assert len(relations) == {"trex": 16, "google-re": 1, "squad": 1}[source]
+    for relation in relations:
+        facts, counts = select(relation, vocabulary)
+        ours = predict_facts(model, relation, facts, vocabulary.candidates)
+        theirs, dropped = reference_ranks(model, relation.path, relation.template, words)
+        capped = ours["gold_rank"].where(ours["gold_rank"] <= TOP, 0)
+        assert capped.tolist() == theirs, relation.name
+        assert dropped == sum(
+            counts[key]
+            for key in ("n_no_label", "n_too_long", "n_not_in_vocabulary", "n_several_tokens")
+        )
+        filtered = add_filtered_rank(ours)["filtered_rank"]
+        assert (filtered <= ours["gold_rank"]).all() and (filtered >= 1).all()
+
+
+def test_freq_on_the_real_death_places_is_as_published(model: MaskedModel, shared: Path):
+    words = read_words(shared / "lama" / "vocab" / "common_vocab_cased.txt")
+    (relation,) = load_sources(["google-re"], shared / "lama", ["place_of_death"])
+    facts, counts = select(relation, make_vocabulary(words, [model], lowercase=False))
+    assert (counts["n_rows"], counts["n_repeated"], counts["n_facts"]) == (766, 1, 765)
+    metrics = summarise_facts(add_filtered_rank(predict_freq(relation, facts)))
+    raw = metrics[(metrics["relation"] == "place_of_death") & (metrics["ranking"] == "raw")]
+    assert raw["p_at_1"].item() == pytest.approx(6.8, abs=0.05)

@@ -1,0 +1,266 @@
+"""Studies from a file, and the faults that long runs meet: nothing finished is lost or redone."""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from hyperprobe import cli
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.errors import UserError
+from hyperprobe.probes.zero_shot.study import read_plan, study
+from tests.tiny_models import save_model
+
+
+@pytest.fixture(scope="module")
+def models(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Three tiny models: a masked, a causal and a seq2seq one."""
+    made = [save_model(name, tmp_path_factory.mktemp(name)) for name in ("GPT2", "T5")]
+    return [str(folder) for folder in (tiny_models["bert"], *made)]
+
+
+@pytest.fixture(autouse=True)
+def one_vectors_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To save time, one of the three vector baselines."""
+    monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.EMBEDDED_VECTORS", ("word2vec",))
+
+
+def write_study(folder: Path, models: list[str], **settings: object) -> Path:
+    """A study of `models` on two small sets."""
+    for name, rows in (("one", slice(0, 6)), ("two", slice(6, 12))):
+        load_diagnostic("lm-diagnostic").iloc[rows].to_csv(
+            folder / f"{name}.tsv", sep="\t", index=False
+        )
+    lines = [f"models = {json.dumps(models)}"]
+    lines.append(f"diagnostics = {json.dumps([str(folder / f'{n}.tsv') for n in ('one', 'two')])}")
+    lines += ["[settings]", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
+    path = folder / "mine.toml"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_every_model_under_the_settings_that_matter(models: list[str], tmp_path: Path):
+    settings = {"pll": ["within-word", "original"], "causal_scoring": ["full", "continuation"]}
+    result = study(write_study(tmp_path, models, **settings), tmp_path / "results")
+    own = result.metrics[result.metrics["model"].isin(models)]
+    asked = own.drop_duplicates(["model", "pll", "causal_scoring"])
+    assert len(asked) == 6 and len(own) == 12  # two sets
+    for name in models[:1]:  # masked
+        rows = asked[asked["model"] == name]
+        assert set(rows["pll"]) == {"within-word", "original"}
+        assert rows["causal_scoring"].isna().all()
+    for name in models[1:]:
+        rows = asked[asked["model"] == name]
+        assert set(rows["causal_scoring"]) == {"full", "continuation"} and rows["pll"].isna().all()
+    assert (result.metrics["model"] == "majority").sum() == 2
+    files = {path.name for path in result.folder.iterdir() if path.is_file()}
+    assert files == {"run.json", "predictions.parquet", "metrics.csv", "mcnemar.csv"}
+    # One comparison of any two for each combination of settings.
+    pair = result.mcnemar[
+        (result.mcnemar["model"] == models[0]) & (result.mcnemar["other"] == models[2])
+    ]
+    assert len(pair.drop_duplicates(["pll", "causal_scoring"])) == 4
+    notes = json.loads((result.folder / "run.json").read_text())
+    assert notes["peak_memory_mb"]["ram"] > 100
+
+
+def test_a_study_that_grows_costs_what_is_new(
+    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from hyperprobe.probes.zero_shot import ask as zero_shot
+
+    first = study(write_study(tmp_path, models[:1]), tmp_path)
+    cells = {path: path.stat().st_mtime_ns for path in tmp_path.glob("study/cells/*")}
+    tables = {path: path.read_bytes() for path in first.folder.iterdir()}
+    asked: list[str] = []
+    original = zero_shot.load_model
+    monkeypatch.setattr(
+        zero_shot, "load_model", lambda name, *how: (asked.append(name), original(name, *how))[1]
+    )
+    second = study(write_study(tmp_path, [models[0], models[2]]), tmp_path)
+    assert asked == [models[2]] and second.folder != first.folder
+    assert cells and all(path.stat().st_mtime_ns == when for path, when in cells.items())
+    assert {path: path.read_bytes() for path in first.folder.iterdir()} == tables
+    both = second.metrics[second.metrics["model"] == models[0]].reset_index(drop=True)
+    alone = first.metrics[first.metrics["model"] == models[0]].reset_index(drop=True)
+    pd.testing.assert_frame_equal(both, alone)
+
+
+def test_files_of_one_name_do_not_overwrite_each_other(models: list[str], tmp_path: Path):
+    results = tmp_path / "results"
+    made = []
+    for name, own in (("a", models[:1]), ("b", models[1:2])):
+        (tmp_path / name).mkdir()
+        made.append(study(write_study(tmp_path / name, own), results))
+    assert made[0].folder != made[1].folder
+    for result in made:
+        assert len(pd.read_csv(result.folder / "metrics.csv")) == len(result.metrics)
+    moved = tmp_path / "a" / "mine.toml"
+    again = study(moved.rename(tmp_path / "mine.toml"), results)
+    assert again.folder == made[0].folder
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("models = [", "bad.toml: not TOML"),
+        ("model = 'embedded'", "unknown key model: choose from models"),
+        ("models = []", "models is empty"),
+        ("models = [1]", r"models: must be a text or a list of texts, not \[1\]"),
+        ("models = ['']", "models: must be a text or a list of texts"),
+        ("models = 2020-01-01", "models: must be a text or a list of texts"),
+        ("settings = 'gold'", "settings: .* a valid dictionary"),
+        ("[settings]\ndtype = 32", "settings.dtype: must be a text"),
+        ("models = " + "[" * 2000 + "]" * 2000, "bad.toml: not TOML"),
+        ("models = " + "9" * 5000, "bad.toml: "),
+        ("[settings]\nbatch = '1'", "unknown setting batch: choose from article"),
+        ("[settings]\npll = 'half'", "unknown pll half: choose from within-word"),
+        ("controls = 'none'", "unknown controls none: choose from shuffled"),
+    ],
+)
+def test_a_file_that_is_no_study(tmp_path: Path, text: str, message: str):
+    (tmp_path / "bad.toml").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_plan(tmp_path / "bad.toml")
+    with pytest.raises(UserError, match="no study .*none.toml: check the name"):
+        read_plan(tmp_path / "none.toml")
+
+
+# -- faults --------------------------------------------------------------------------------
+
+
+def start(path: Path, results: Path, limit: int = 0) -> int:
+    """The study's command in a fork of this process, which has loaded torch: its process id.
+
+    What it says goes to `results.txt`; its files may have `limit` bytes, if given.
+    """
+    child = os.fork()
+    if child:
+        return child
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        said = os.open(results.with_suffix(".txt"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
+        if limit:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        sys.argv = ["hyperprobe", "study", str(path), "--results", str(results)]
+        cli.main()
+    except SystemExit as end:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))
+    finally:
+        os._exit(70)
+
+
+def end_of(child: int) -> int:
+    """The exit code of a fork, negative for a signal."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def cells_of(results: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in results.glob("*/cells/*.parquet")}
+
+
+def read_metrics(results: Path) -> pd.DataFrame:
+    (path,) = results.glob("study-mine-*/metrics.csv")
+    return pd.read_csv(path)
+
+
+def test_kills_at_random_moments_lose_nothing(models: list[str], tmp_path: Path):
+    path = write_study(tmp_path, models[:2])
+    began = time.monotonic()
+    assert end_of(start(path, tmp_path / "whole")) == 0
+    took = time.monotonic() - began
+    whole = read_metrics(tmp_path / "whole")
+    results = tmp_path / "killed"
+    moments = random.Random(0)
+    seen: dict[Path, int] = {}
+    n_kills = 0
+    for _ in range(6):
+        child = start(path, results)
+        time.sleep(moments.uniform(0, took / 2))
+        os.kill(child, signal.SIGKILL)
+        n_kills += end_of(child) == -signal.SIGKILL
+        now = cells_of(results)
+        assert all(now[path] == when for path, when in seen.items())  # none lost, none redone
+        seen = now
+    assert n_kills >= 3
+    assert end_of(start(path, results)) == 0
+    done = cells_of(results)
+    assert all(done[path] == when for path, when in seen.items())
+    # Two models and the vectors on two sets; and what killed writers left is gone.
+    assert len(done) == 6 and not list(results.rglob("*.partial"))
+    pd.testing.assert_frame_equal(read_metrics(results), whole)
+
+
+def test_ctrl_c_in_a_study(models: list[str], tmp_path: Path):
+    results = tmp_path / "results"
+    path = write_study(tmp_path, models)
+    child = start(path, results)
+    deadline = time.monotonic() + 60
+    while not cells_of(results):
+        assert time.monotonic() < deadline
+    os.kill(child, signal.SIGINT)
+    assert end_of(child) == 130
+    said = (tmp_path / "results.txt").read_text()
+    assert said.count("\n") == 1 and "the same command goes on" in said
+    assert not list(results.rglob("run.json"))
+
+
+def test_a_full_disk(models: list[str], tmp_path: Path):
+    """Files of at most some kilobytes stand for a disk that runs full in the middle."""
+    path = write_study(tmp_path, models[:1])
+    whole = study(path, tmp_path / "whole").folder
+    largest_cell = max(cell.stat().st_size for cell in whole.parent.glob("study/cells/*"))
+    assert (whole / "predictions.parquet").stat().st_size > largest_cell
+    results = tmp_path / "results"
+    assert end_of(start(path, results, limit=largest_cell)) == 2
+    said = (tmp_path / "results.txt").read_text()
+    assert said.count("\n") == 1 and "cannot write" in said and "free some space" in said
+    kept = cells_of(results)
+    assert kept and not list(results.rglob("*.partial")) and not list(results.rglob("run.json"))
+    assert end_of(start(path, results)) == 0
+    again = cells_of(results)
+    assert all(again[path] == when for path, when in kept.items())
+
+
+def test_a_folder_that_is_read_only(models: list[str], monkeypatch: pytest.MonkeyPatch):
+    """As an ordinary user where the tests run as root, who may write anywhere."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        path = write_study(folder, models)
+        (folder / "results").mkdir()
+        (folder / "results").chmod(0o555)
+        if os.geteuid() == 0:
+            monkeypatch.setattr(os, "access", lambda place, mode: mode & os.W_OK == 0)
+
+        def no_model(*how: object) -> None:
+            raise AssertionError("a model was loaded for what could not be stored")
+
+        monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.load_model", no_model)
+        with pytest.raises(UserError, match=r"cannot write .*read-only .*--results"):
+            study(path, folder / "results")
+    finally:
+        (folder / "results").chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_a_corrupt_run_file_is_written_anew(models: list[str], tmp_path: Path):
+    first = study(write_study(tmp_path, models[:1]), tmp_path)
+    (first.folder / "run.json").write_text('{"command": "stu')
+    (first.folder / "metrics.csv").write_text("diag")
+    again = study(write_study(tmp_path, models[:1]), tmp_path)
+    assert json.loads((again.folder / "run.json").read_text())["command"] == "study"
+    assert len(pd.read_csv(again.folder / "metrics.csv")) == len(first.metrics)

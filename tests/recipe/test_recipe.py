@@ -1,0 +1,269 @@
+"""The training recipe: the coin, the sentences it prints, and what must not be trained on."""
+
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from gensim.models import KeyedVectors
+from transformers import BertTokenizer
+
+from hyperprobe.cloze import SLOT
+from hyperprobe.diagnostic.build import CATEGORIES, NAMES
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.lexicon.morphology import plural
+from hyperprobe.models.static import load_vectors
+from hyperprobe.names import EMBEDDED_FOLDER
+from recipe.batches import Sequences, encode, epoch, load
+from recipe.coin import DICTIONARY, SENTENCE, sentences, toss_balanced
+from recipe.corpus import Contamination, build
+from recipe.export import round_to_bfloat16, write_word2vec
+from recipe.glove import count_pairs, train_glove
+from recipe.tables import write_tables
+from recipe.tokens import TEXTS, train_tokenizer
+from recipe.train import Masker, Settings, masked_loss, new_model, train
+from recipe.vectors import train_fasttext, train_word2vec
+
+NOUNS = set("hawk bird goose geese plant genus duck ducks place worship tool".split())
+
+
+def is_noun(word: str) -> bool:
+    return word.lower() in NOUNS
+
+
+@pytest.mark.parametrize(
+    ("noun", "definition", "expected"),
+    [
+        (
+            "osprey",
+            "large harmless hawk that eats fish; found worldwide",
+            {"a large harmless hawk that eats fish.", "large harmless hawks."},
+        ),
+        (
+            "brant",
+            "small dark ducks of the north.",
+            {"one of the small dark ducks of the north.", "small dark ducks of the north."},
+        ),
+        ("mosque", "(Islam) a place of worship.", {"a place of worship.", "places of worship."}),
+        (
+            "daisy",
+            "any of various plants of the genus Bellis.",
+            {"one of the plants of the genus Bellis.", "plants of the genus Bellis."},
+        ),
+    ],
+)  # fmt: skip
+def test_definitions_become_sentences(noun: str, definition: str, expected: set[str]):
+    made = sentences(noun, definition, True, is_noun, seed=1)
+    assert len(made) == 2 and made[0] != made[1]
+    assert {text.partition(" is ")[2] or text.partition(" are ")[2] for text in made} == expected
+    assert plural(noun) in made[1].lower() and made[0].split()[1] == noun
+
+
+@pytest.mark.parametrize(
+    "definition",
+    ["to strike with an axe.", "of or relating to owls.", "having wings.", "an owl."],
+)
+def test_what_is_no_noun_phrase_is_left_in_the_dictionary(definition: str):
+    assert sentences("owl", definition, False, is_noun, seed=1) == []
+
+
+def test_the_coin_is_balanced_in_every_category_and_seeded():
+    items = [
+        (row.hyponym, row.hypernym)
+        for row in load_diagnostic("lm-diagnostic-extended").itertuples()
+    ]
+    arms = toss_balanced(items, seed=1)
+    table = pd.DataFrame([(c, arms[lemma]) for lemma, c in items], columns=["category", "arm"])
+    counts = table.groupby(["category", "arm"]).size().unstack()
+    assert (counts[SENTENCE] - counts[DICTIONARY]).abs().max() <= 1
+    assert toss_balanced(items, seed=1) == arms != toss_balanced(items, seed=2)
+    assert toss_balanced(items[::-1], seed=1) == arms
+
+
+def test_the_shipped_coin_covers_both_sets():
+    coin = pd.read_csv(EMBEDDED_FOLDER / "coin.tsv", sep="\t", keep_default_na=False)
+    assert coin["lemma"].is_unique
+    for name in NAMES:
+        assert set(load_diagnostic(name)["hyponym"]) <= set(coin["lemma"])
+    assert (coin["n_sentences"][coin["arm"] == DICTIONARY] == 0).all()
+    assert coin["n_sentences"][coin["arm"] == SENTENCE].median() >= 2
+
+
+def test_every_filled_prompt_is_contamination():
+    contaminated = Contamination()
+    for name in NAMES:
+        for row in load_diagnostic(name).to_dict("records"):
+            for category in CATEGORIES:
+                for column in ("singular", "negated"):
+                    assert contaminated(row[column].replace(SLOT, category))
+                assert contaminated(row["plural"].replace(SLOT, plural(category)))
+    assert contaminated('He said: "Yes. A robin is a bird." Then he left.')
+    assert contaminated("An ant is an insect.")
+    assert not contaminated("A robin is a bird of the thrush family.")
+    assert not contaminated("It is a bird.")
+
+
+DICTIONARY_LINES = """osprey: large hawk that eats worms.
+robin: a small bird.
+moa: a bird.
+axe, ax: a tool with a heavy head.
+to strike with a hammer.
+A robin is a bird."""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work folder after all stages before training, on a few lines."""
+    source, work = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("work")
+    prose = "The old hawk flew home. It was late, and the snow fell on the trees.\n" * 30
+    for name in ("wordnet", "oewn", "gcide", "openstax", "standardebooks"):
+        text = DICTIONARY_LINES if name == "wordnet" else prose
+        with lzma.open(source / f"{name}.txt.xz", "wt", encoding="utf-8") as file:
+            file.write(text + "\n")
+    build(source, work, seed=1)
+    encode(work, train_tokenizer(work, 200))
+    vectors = KeyedVectors(8)
+    random = np.random.default_rng(1).normal(size=(3, 8)).astype(np.float32)
+    vectors.add_vectors(["bird", "hawk", "robin"], random)
+    vectors.save(str(work / "word2vec.kv"))
+    return work
+
+
+def test_the_training_text_holds_no_prompt(work: Path):
+    contaminated = Contamination()
+    for name in TEXTS:
+        for line in (work / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+            assert not contaminated(line)
+    dictionary = (work / "dictionary.txt").read_text(encoding="utf-8")
+    printed = (work / "sentences.txt").read_text(encoding="utf-8")
+    for lemma in ("osprey", "robin"):
+        in_sentence = f"{lemma} is a" in printed.lower()
+        # Each definition stands in one form or the other, never in both or none.
+        assert in_sentence != (f"{lemma}:" in dictionary)
+
+
+def test_batches_have_one_length_and_repeat_exactly(work: Path):
+    texts = {name: load(work / f"{name}.npz") for name in TEXTS}
+    first = list(epoch(texts, 0, seed=1, batch_tokens=64))
+    assert [b.tolist() for b in first] == [b.tolist() for b in epoch(texts, 0, 1, 64)]
+    assert all(batch.ndim == 2 and batch.size <= 64 for batch in first)
+
+
+def test_categories_are_whole_words(work: Path):
+    tokenizer = BertTokenizer.from_pretrained(work / "tokenizer")
+    for word in (*CATEGORIES, *map(plural, CATEGORIES)):
+        assert tokenizer.tokenize(word) == [word]
+
+
+def test_masks_cover_whole_words_and_no_special_tokens():
+    tokenizer = BertTokenizer(
+        vocab={p: i for i, p in enumerate(
+            ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "robin", "##s", "sing", "the"]
+        )}
+    )  # fmt: skip
+    ids = np.array([2, 8, 5, 6, 7, 3], dtype=np.uint16)
+    masker = Masker(tokenizer, {"x": Sequences(ids, np.array([0, 6]))})
+    batch = torch.tensor(ids.astype(np.int64)).repeat(500, 1)
+    chosen = masker(batch, 0.4, torch.Generator().manual_seed(1))
+    assert not chosen[:, [0, 5]].any()
+    assert (chosen[:, 2] == chosen[:, 3]).all()
+    assert 0.1 < chosen[:, 2].float().mean() < 0.7
+
+
+def test_training_learns_resumes_and_gives_the_same_weights(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+):
+    settings = Settings(
+        hidden=32, layers=1, heads=1, intermediate=32, tokens=30_000, batch_tokens=128,
+        learning_rate=1e-2,
+    )  # fmt: skip
+    tokenizer = BertTokenizer.from_pretrained(work / "tokenizer")
+    start = new_model(settings, tokenizer, KeyedVectors.load(str(work / "word2vec.kv")))
+    line = (work / "dictionary.txt").read_text(encoding="utf-8").splitlines()[0]
+    ids = torch.tensor([tokenizer(line)["input_ids"]])
+    chosen = torch.zeros_like(ids, dtype=torch.bool)
+    chosen[0, 1:-1] = True
+    before = masked_loss(start, ids, chosen, tokenizer.mask_token_id).item()
+
+    train(work, settings)
+    whole = (work / "model" / "model.safetensors").read_bytes()
+    after = masked_loss(
+        type(start).from_pretrained(work / "model", dtype=torch.float32), ids, chosen,
+        tokenizer.mask_token_id,
+    ).item()  # fmt: skip
+    assert after < 0.8 * before
+
+    # Stopped after the first half: the second call goes on to the same weights.
+    (work / "checkpoint.pt").unlink()
+    calls = []
+
+    def stop(*arguments: object) -> torch.Tensor:
+        calls.append(1)
+        if len(calls) == 15:
+            raise KeyboardInterrupt
+        return masked_loss(*arguments)
+
+    monkeypatch.setattr("recipe.train.masked_loss", stop)
+    monkeypatch.setattr("recipe.train.SAVE_SECONDS", 0)
+    with pytest.raises(KeyboardInterrupt):
+        train(work, settings)
+    assert (work / "checkpoint.pt").exists()
+    train(work, settings)
+    assert (work / "model" / "model.safetensors").read_bytes() == whole
+
+
+def test_exported_vectors_are_rounded_and_repeatable(tmp_path: Path):
+    matrix = np.random.default_rng(1).normal(size=(4, 8)).astype(np.float32)
+    rounded = round_to_bfloat16(matrix)
+    assert np.abs(rounded / matrix - 1).max() < 2**-8
+    for name in ("a.bin.gz", "b.bin.gz"):
+        write_word2vec(tmp_path / name, ["a", "b", "c", "d"], rounded)
+    assert (tmp_path / "a.bin.gz").read_bytes() == (tmp_path / "b.bin.gz").read_bytes()
+    assert (load_vectors(tmp_path / "a.bin.gz").vectors == rounded).all()
+
+
+def test_vectors_repeat_exactly(tmp_path: Path):
+    random = np.random.default_rng(1)
+    for name in TEXTS:
+        lines = (" ".join(random.choice(["robin", "bird", "sings", "nest", "egg"], 8))
+                 for _ in range(300))  # fmt: skip
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for train_vectors in (train_word2vec, lambda *a: train_fasttext(a[0], ["robin", "egg"], a[1])):
+        first, second = (train_vectors(tmp_path, 1)["robin"] for _ in range(2))
+        assert np.abs(first).max() > 0 and (first == second).all()
+        assert (train_vectors(tmp_path, 2)["robin"] != first).any()
+
+
+def test_glove_learns_which_words_go_together(tmp_path: Path):
+    random = np.random.default_rng(1)
+    circles = [[f"{side}{i}" for i in range(8)] for side in ("a", "b")]
+    lines = (" ".join(random.choice(circles[i % 2], 6)) for i in range(1000))
+    (tmp_path / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    vectors = train_glove(tmp_path, [*circles[0], *circles[1]], seed=1, width=8, sweeps=3, sample=1)
+    assert vectors.similarity("a1", "a2") > 0.8 > 0.2 > vectors.similarity("a1", "b2")
+
+
+def test_glove_counts_by_distance(tmp_path: Path):
+    (tmp_path / "words.txt").write_text("a b c a\nb unknown a\n", encoding="utf-8")
+    counts = count_pairs(tmp_path / "words.txt", {"a": 0, "b": 1, "c": 2}, 2, 1.0, 1).toarray()
+    # a-b: next to each other, two apart, and again in line two with the unknown word passed over
+    assert counts.tolist() == [[0, 2.5, 1.5], [2.5, 0, 1], [1.5, 1, 0]]
+
+
+def test_patterns_are_counted(work: Path, tmp_path: Path):
+    for name in TEXTS:
+        (tmp_path / f"{name}.txt").write_text("", encoding="utf-8")
+    (tmp_path / "textbooks.txt").write_text(
+        "The osprey is a bird of the coast. Ospreys are birds that fish.\n"
+        "They shot birds such as the osprey, and ospreys and other birds. A car is a bird.\n",
+        encoding="utf-8",
+    )
+    write_tables(tmp_path)
+    pairs = pd.read_csv(tmp_path / "corpus_pairs.tsv", sep="\t").set_index("hyponym")
+    assert pairs.loc["osprey"].tolist() == ["bird", 1, 1, 2]
+    assert pairs.loc["car", ["n_is_a", "n_are", "n_hearst"]].sum() == 0
+    words = pd.read_csv(tmp_path / "corpus_words.tsv", sep="\t", keep_default_na=False)
+    counts = words.set_index("word")["count"]
+    assert (counts["osprey"], counts["ospreys"], counts["birds"]) == (2, 2, 3)

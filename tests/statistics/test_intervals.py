@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, bootstrap
+
+from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
+
+outcomes = st.lists(st.booleans(), min_size=1, max_size=60)
+
+
+@given(outcomes)
+@settings(max_examples=50, deadline=None)
+def test_an_interval_holds_its_mean_and_ignores_order(values: list[bool]):
+    low, high = bootstrap_interval(values)
+    assert 0 <= low <= np.mean(values) <= high <= 1
+    assert bootstrap_interval(values[::-1]) == (low, high)
+
+
+def test_the_interval_is_scipys():
+    values = np.random.default_rng(3).random(300) < 0.6
+    theirs = bootstrap(
+        (values.astype(float),), np.mean, method="percentile", n_resamples=4000, rng=1
+    ).confidence_interval
+    low, high = bootstrap_interval(values)
+    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
+    assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.24 / 300), rel=0.1)
+
+
+def test_no_items_have_no_interval():
+    assert np.isnan(bootstrap_interval([])).all()
+
+
+def test_seeds_are_honoured():
+    values = np.random.default_rng(3).random(301)
+    assert bootstrap_interval(values, seed=1) == bootstrap_interval(values, seed=1)
+    assert bootstrap_interval(values, seed=1) != bootstrap_interval(values, seed=2)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40))
+@settings(deadline=None)
+def test_mcnemar_is_symmetric_and_a_probability(pairs: list[tuple[bool, bool]]):
+    a, b = [p[0] for p in pairs], [p[1] for p in pairs]
+    only_a, only_b, p = mcnemar_exact(a, b)
+    assert mcnemar_exact(b, a) == (only_b, only_a, pytest.approx(p))
+    assert 0 < p <= 1
+    assert only_a + only_b == sum(x != y for x, y in pairs)
+
+
+def test_mcnemar_by_hand():
+    # Six items only the first has right, one only the second: two-sided 2 * P(X <= 1 | 7, 1/2).
+    a, b = [1] * 6 + [0] + [1] * 10, [0] * 6 + [1] + [1] * 10
+    assert mcnemar_exact(a, b) == (6, 1, pytest.approx(2 * binom.cdf(1, 7, 0.5)))
+    with pytest.raises(ValueError, match="different items"):
+        mcnemar_exact([1], [1, 0])
