@@ -5,7 +5,7 @@ embeddings alone (`random-embeddings`), and with them the output layer where it 
 tied to them. Embeddings are drawn as at the start of training. All weights are drawn
 with the spread that each table has in the trained model: with the 0.02 of BERT's
 start, which suits its width and depth, a small network passes so little on from one
-place to another that no prompt can make it say anything else, and the control would
+position to another that every prompt gets the same answer, and the control would
 be silent where it should warn.
 """
 
