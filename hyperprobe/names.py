@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.families import FAMILIES, STATIC
 
 EMBEDDED = "embedded"
 RANDOM = "random:"  # prefix: the shape and tokenizer of the model named after it, random weights
 EMBEDDED_VECTORS = ("word2vec", "glove", "fasttext")
 EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
-VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors")
 
 # What rows of predictions are called that come from no model, or from a model asked otherwise.
 MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
@@ -28,10 +28,22 @@ def model_path(name: str) -> Path:
     return EMBEDDED_FOLDER / "masked-lm" if name == EMBEDDED else Path(name)
 
 
-def is_vectors(name: str) -> bool:
-    """Whether a model of this name is a file of static vectors."""
+def file_family(name: str) -> str | None:
+    """The family whose file a model of this name is or would be; none for a language model of
+    Hugging Face."""
     path = model_path(name)
-    return path.is_file() or (path.suffix in VECTOR_SUFFIXES and not path.is_dir())
+    if path.is_dir():
+        return None
+    for family, about in FAMILIES.items():
+        if path.suffix and path.suffix in about.suffixes:
+            return family
+    return STATIC if path.is_file() else None
+
+
+def is_vectors(name: str) -> bool:
+    """Whether a model of this name is a file of static vectors, which read no text."""
+    family = file_family(name)
+    return family is not None and not FAMILIES[family].reads_text
 
 
 def distinct_models(names: Iterable[str]) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
 from hyperprobe.lexicon.morphology import indefinite_article
+from hyperprobe.models.base import ClozeModel
 from hyperprobe.options import ARTICLES, Article
 from hyperprobe.probes.zero_shot.predictions import SINGULAR, predict_probe
 
@@ -29,7 +29,7 @@ TEMPLATES = (
 )
 
 
-def ask_again(model: Any, frame: pd.DataFrame, article: Article) -> pd.DataFrame:
+def ask_again(model: ClozeModel, frame: pd.DataFrame, article: Article) -> pd.DataFrame:
     """The model's predictions for every variant: two more article policies, negation, templates.
 
     `article` is the policy of the run, under which negation and templates are

@@ -35,7 +35,7 @@ from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts, s
 from hyperprobe.probes.lama.predictions import predict_facts, predict_mentions
 from hyperprobe.probes.lama.protocol import Fact
 from hyperprobe.probes.lama.sources import Relation
-from hyperprobe.probes.prompts.learning import Exercise
+from hyperprobe.probes.prompts.learning import QuestionSet
 from hyperprobe.probes.prompts.splits import Split
 from hyperprobe.probes.prompts.texts import best_of
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, summarise
@@ -228,7 +228,7 @@ def test_facts_with_equal_scores_are_at_chance(constant: Any):
 
 
 def test_prompts_with_equal_scores_are_at_chance(constant: Any):
-    right = Exercise.of_subjects(constant, FACTS, "the [X] [V1] [Y] .", CANDIDATES)
+    right = QuestionSet.of_subjects(constant, FACTS, "the [X] [V1] [Y] .", CANDIDATES)
     width = constant.model.get_input_embeddings().weight.shape[1]
     quality = right.quality(constant, torch.zeros(1, width))
     assert quality == pytest.approx((1 / 5, -np.log(5)))

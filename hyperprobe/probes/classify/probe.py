@@ -27,6 +27,7 @@ from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
 from hyperprobe.models.embedding import n_layers, parse_layers
 from hyperprobe.models.load import config_of, identify
+from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import (
     CHARACTERS,
     EMBEDDED,
@@ -107,7 +108,7 @@ class Cell:
 
 
 def classify(
-    models: Sequence[str] = (EMBEDDED,),
+    models: GivenModels = EMBEDDED,
     setting: Setting = "both",
     folds: Path | None = None,
     layer: str = "last",
@@ -126,6 +127,7 @@ def classify(
     the number of threads nor of cores changes a number. Keywords are the fields of
     `ModelOptions` that say how models are loaded. Raises `UserError` on bad input.
     """
+    models = model_names(models)
     given = dict(locals())
     options = ModelOptions(**keywords)
     if n_seeds < 1:

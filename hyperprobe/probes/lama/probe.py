@@ -14,7 +14,10 @@ import pandas as pd
 
 from hyperprobe.cloze import SLOT, CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.models.base import ClozeModel, shared_words
 from hyperprobe.models.load import LastLoaded, identify, load_model
+from hyperprobe.models.loaded import GivenModels, model_names
+from hyperprobe.models.reference_tokens import use_reference_tokens
 from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, FREQ, RANDOM, distinct_models, is_vectors
 from hyperprobe.options import LoadKeywords, ModelOptions, check_seed
 from hyperprobe.probes.lama.asked import CONTROLS, RANDOM_CONTROL, relations_asked, words_asked
@@ -37,9 +40,8 @@ from hyperprobe.probes.lama.predictions import (
     predict_negated,
 )
 from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, select
-from hyperprobe.probes.lama.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
-from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary, shared_words
+from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
 from hyperprobe.runs.files import file_digest
 from hyperprobe.runs.run import Run
 
@@ -69,7 +71,7 @@ class LamaResult:
 
 
 def lama(
-    models: Sequence[str] = (EMBEDDED,),
+    models: GivenModels = EMBEDDED,
     sources: Sequence[str] = (WORDNET,),
     data: Path = DATA,
     relations: Sequence[str] = (),
@@ -96,6 +98,7 @@ def lama(
     loaded. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    models = model_names(models)
     given = dict(locals())
     options = ModelOptions(**keywords, pll="all-masked" if multi_token else "within-word")
     models = distinct_models(models)
@@ -156,11 +159,10 @@ def lama(
     return _finish(run, answers, selected, names, seed)
 
 
-def _load(options: ModelOptions, name: str) -> Any:
+def _load(options: ModelOptions, name: str) -> ClozeModel:
     """The model with the reference code's tokens around the mask, where that knew its kind."""
-    model: Any = load_model(name, options)
-    if rule := reference_tokenise(getattr(model, "tokenizer", None)):
-        model.tokenise = rule
+    model = load_model(name, options)
+    use_reference_tokens(model)
     return model
 
 
@@ -168,7 +170,7 @@ def _vocabulary(
     words: list[str] | None,
     vocab: Path | Sequence[str] | None,
     models: Sequence[str],
-    load: Callable[[str], Any],
+    load: Callable[[str], ClozeModel],
     lowercase: bool,
 ) -> Vocabulary:
     # One model after the other: they need not fit into memory together.

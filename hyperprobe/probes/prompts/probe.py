@@ -13,7 +13,9 @@ import pandas as pd
 
 from hyperprobe.diagnostic.corpus import corpus_files
 from hyperprobe.errors import UserError
+from hyperprobe.models.base import ClozeModel, TextModel
 from hyperprobe.models.load import LastLoaded, identify
+from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, MAJORITY, distinct_models
 from hyperprobe.options import LoadKeywords, ModelOptions
 from hyperprobe.probes.lama.asked import check_data
@@ -65,7 +67,7 @@ class PromptsResult:
 
 
 def prompts(
-    models: Sequence[str] = (EMBEDDED,),
+    models: GivenModels = EMBEDDED,
     methods: Sequence[str] = (OPTIPROMPT,),
     controls: Sequence[str] = CONTROLS,
     sources: Sequence[str] = (WORDNET,),
@@ -86,6 +88,7 @@ def prompts(
     `UserError` on bad input.
     """
     search = search or SearchOptions()
+    models = model_names(models)
     called = dict(locals())
     options = ModelOptions(**keywords)
     models = distinct_models(models)
@@ -151,10 +154,10 @@ class _Finder:
         self.options, self.given, self.seed = options, given, seed
         self._mined: dict[str, list[str]] | None = None
 
-    def uhn(self, model: Any, split: Split) -> list[bool]:
+    def uhn(self, model: ClozeModel, split: Split) -> list[bool]:
         return leaks_answer(model, split.relation, split.test, self.candidates)
 
-    def prompt(self, model: Any, method: str, split: Split) -> Prompts:
+    def prompt(self, model: ClozeModel, method: str, split: Split) -> Prompts:
         """The method's prompt for one relation: all that it may see is train and dev."""
         options, name = self.options, split.relation.name
         if method in self.given:
@@ -181,7 +184,7 @@ class _Finder:
         return Prompts("template", (split.template,))  # manual, and what fine-tuning asks with
 
     def answer(
-        self, folder: Path, method: str, control: str, split: Split, model: Any, name: str
+        self, folder: Path, method: str, control: str, split: Split, model: ClozeModel, name: str
     ) -> pd.DataFrame:
         """The predictions on the test facts; the prompt goes into the run's folder."""
         found = self.prompt(model, method, split)
@@ -199,9 +202,9 @@ class _Finder:
 
 def _baselines(
     split: Split,
-    uhn: Callable[[Any, Split], list[bool]],
+    uhn: Callable[[TextModel, Split], list[bool]],
     vocabulary: Vocabulary,
-    model: Any,
+    model: TextModel,
     name: str,
 ) -> pd.DataFrame:
     """Majority, class prior and naive Bayes, with `helpful_name` of each fact."""

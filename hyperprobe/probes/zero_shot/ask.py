@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
+from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.load import LastLoaded, load_model
 from hyperprobe.names import EMBEDDED_VECTORS, MAJORITY, RANDOM, is_vectors
 from hyperprobe.options import Article, ModelOptions
@@ -64,7 +65,7 @@ class Models:
         predictions = predict(model, frame, setting.article, words, setting.shuffled)
         return predictions, model.describe()
 
-    def _get(self, name: str, options: ModelOptions) -> Any:
+    def _get(self, name: str, options: ModelOptions) -> ClozeModel:
         model = self._loaded.get(name, options)
         if name == self.vocabulary_model and self._words is None:
             self._words = CandidateSet.of(model.words())

@@ -17,6 +17,7 @@ import pandas as pd
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.models.load import identify
+from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, distinct_models
 from hyperprobe.options import Article, ModelKeywords, ModelOptions, check_seed
 from hyperprobe.probes.zero_shot.ask import Control, Models, Setting, Unit, ask, with_baselines
@@ -35,7 +36,7 @@ class ZeroShotResult:
 
 
 def zero_shot(
-    models: Sequence[str] = (EMBEDDED,),
+    models: GivenModels = EMBEDDED,
     diagnostics: Sequence[str] = NAMES,
     article: Article = "gold",
     controls: Sequence[Control] = (),
@@ -51,6 +52,7 @@ def zero_shot(
     done, so an interrupted call that is repeated continues. Raises `UserError` on bad
     input.
     """
+    models = model_names(models)
     given = dict(locals())
     options = ModelOptions(**keywords)
     check_seed(seed)

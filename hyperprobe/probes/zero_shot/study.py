@@ -22,6 +22,7 @@ from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.documents import Document, check, read_toml
 from hyperprobe.errors import UserError
+from hyperprobe.families import FAMILIES
 from hyperprobe.models.load import family, identify
 from hyperprobe.names import EMBEDDED, distinct_models, is_vectors
 from hyperprobe.options import (
@@ -46,7 +47,7 @@ from hyperprobe.probes.zero_shot.ask import (
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
 from hyperprobe.runs.run import Run, digest_of
 
-# The settings that a study may vary, and the families whose numbers each one changes.
+# The settings that a study may vary; `FAMILIES` says whose numbers each one changes.
 CHOICES: dict[str, tuple[str, ...]] = {
     "article": ARTICLES,
     "dtype": DTYPES,
@@ -54,12 +55,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "causal_scoring": CAUSAL_SCORINGS,
 }
 SETTINGS = tuple(CHOICES)
-MATTERS = {
-    "masked": ("article", "dtype", "pll"),
-    "causal": ("article", "dtype", "causal_scoring"),
-    "seq2seq": ("article", "dtype", "causal_scoring"),
-    "static": (),
-}
 
 
 def _as_words(value: Any) -> Any:
@@ -247,7 +242,11 @@ def _units(
     units: dict[tuple[str, str], Unit] = {}
     for name in names:
         for settings in plan.combinations():
-            varied = {key: value for key, value in settings.items() if key in MATTERS[kinds[name]]}
+            varied = {
+                key: value
+                for key, value in settings.items()
+                if key in FAMILIES[kinds[name]].settings
+            }
             of_model: dict[str, Any] = {k: v for k, v in varied.items() if k != "article"}
             article = cast(Article, varied.get("article", Setting.article))
             setting = Setting(article, "shuffled" in plan.controls, replace(options, **of_model))

@@ -10,6 +10,7 @@ import pytest
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
+from hyperprobe.models.static import StaticModel
 from hyperprobe.names import CHARACTERS, EMBEDDED, EMBEDDED_VECTORS
 from hyperprobe.probes.classify import ClassifyResult, classify, net, probe
 from hyperprobe.probes.classify import tables as classify_tables
@@ -21,7 +22,6 @@ from hyperprobe.probes.classify.representations import (
     Representation,
     characters,
     represent,
-    static_vectors,
 )
 from hyperprobe.render.figure import save_figures
 from hyperprobe.runs.files import write_frame
@@ -162,7 +162,8 @@ def test_static_vectors_in_any_case():
     class Words(dict):
         vector_size = 2
 
-    table, unknown = static_vectors(Words(robin=[1, 2], Eel=[3, 4]), ["Robin", "Eel", "eel"])
+    model = StaticModel("words", Words(robin=[1, 2], Eel=[3, 4]), {})
+    table, unknown = model.vectors_of(["Robin", "Eel", "eel"])
     assert table.tolist() == [[1, 2], [3, 4], [0, 0]] and unknown == ["eel"]
 
 

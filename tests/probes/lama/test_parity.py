@@ -16,10 +16,10 @@ import torch
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from hyperprobe.models.masked import MaskedModel
+from hyperprobe.models.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts
 from hyperprobe.probes.lama.predictions import predict_facts, predict_freq
 from hyperprobe.probes.lama.protocol import select
-from hyperprobe.probes.lama.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.sources import load_relations, load_sources
 from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
 
@@ -54,7 +54,7 @@ def model() -> MaskedModel:
     asked = MaskedModel("random", BertForMaskedLM(config).double(), tokenizer, {})
     rule = reference_tokenise(tokenizer)
     assert rule is not None
-    asked.tokenise = rule
+    asked.tokenise_by(rule)
     return asked
 
 

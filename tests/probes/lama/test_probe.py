@@ -13,11 +13,11 @@ from hyperprobe.cli.lama import join_vocab_models
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
+from hyperprobe.models.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.figures import lama_figures
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
-    fit,
     predict_facts,
     predict_freq,
     predict_mentions,
@@ -26,7 +26,6 @@ from hyperprobe.probes.lama.predictions import (
 from hyperprobe.probes.lama.probe import lama
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
-from hyperprobe.probes.lama.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.sources import Relation
 from tests.cli.test_cli import one_line_error, run
 from tests.kills import finished_cells, kill_after
@@ -130,7 +129,7 @@ def test_ten_mentions_of_a_fact(bert: Any):
 
 def test_a_text_that_is_too_long_is_cut_around_its_slot(bert: Any):
     long = first_slot("the bird " * 150 + "is a [MASK] in " + "snow " * 150 + ".", "1", "bird")
-    (cut,) = fit(bert, [long])
+    (cut,) = bert.fit([long])
     assert cut.left.endswith("bird is a ") and cut.right.startswith(" in snow")
     assert 240 < len(bert.tokenizer(cut.text)["input_ids"]) <= bert.max_tokens
     assert bert.score([cut], CANDIDATES).shape == (1, 5)
