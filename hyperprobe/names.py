@@ -34,6 +34,11 @@ def is_vectors(name: str) -> bool:
     return path.is_file() or (path.suffix in VECTOR_SUFFIXES and not path.is_dir())
 
 
+def is_baseline(name: str) -> bool:
+    """Whether rows of this name are a baseline's or a control's, and not those of a subject."""
+    return name in BASELINES or name.startswith((*CONTROL_PREFIXES, RANDOM))
+
+
 def distinct_models(names: Iterable[str]) -> list[str]:
     """The models that a user named, each once, in order.
 
