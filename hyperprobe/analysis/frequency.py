@@ -179,7 +179,7 @@ def frequency_figure(curve: pd.DataFrame) -> Any:
             axes.set_xticks(range(len(bands)), names)
             axes.set_ylim(-3, 103)
             axes.set_ylabel("percent right")
-            axes.settitled(f"counts from {source}")
+            axes.set_title(f"counts from {source}")
             axes.set_xlabel("Zipf frequency" if source == WORDFREQ else "occurrences in the corpus")
         legend(figure, panels[0, 0], 3)
     return figure

@@ -124,7 +124,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
         "negation",
         negation_figure(part),
         "If the model took the negation into account, the square would stand near zero. Where both "
-        "marks lie on each other, it does not.",
+        "marks lie on each other, its answers are the same.",
         source_of(part, "negation.csv"),
     )
 

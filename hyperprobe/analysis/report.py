@@ -37,11 +37,11 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         return Part()
     frames = _frames(analysed, asked)
     models = _models(frames)
-    best = best_model(naming_of(asked).apply(_metrics(asked))) if asked else models[0]
+    best = [best_model(naming_of(asked).apply(_metrics(asked)))] if asked else models[:1]
     return Part(
         findings=tuple(analysis_findings(frames)),
         sections=tuple(analysis_sections(frames)),
-        featured=(best,),
+        featured=tuple(best),
     )
 
 
