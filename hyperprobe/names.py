@@ -46,6 +46,11 @@ def is_vectors(name: str) -> bool:
     return family is not None and not FAMILIES[family].reads_text
 
 
+def is_baseline(name: str) -> bool:
+    """Whether rows of this name are a baseline's or a control's, and not those of a subject."""
+    return name in BASELINES or name.startswith((*CONTROL_PREFIXES, RANDOM))
+
+
 def distinct_models(names: Iterable[str]) -> list[str]:
     """The models that a user named, each once, in order.
 

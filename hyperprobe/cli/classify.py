@@ -60,6 +60,7 @@ def classify_command(
     from hyperprobe.probes.classify import figures as classify_figures
     from hyperprobe.probes.classify import tables as classify_tables
     from hyperprobe.render import terminal
+    from hyperprobe.render.document import Picture
     from hyperprobe.render.figure import save_figures
 
     settings: dict[str, Any] = {
@@ -86,7 +87,7 @@ def classify_command(
         trust_remote_code=trust_remote_code,
     )
     figures = classify_figures.classify_figures(result.predictions, result.layers)
-    save_figures(result.folder, figures)
+    save_figures(result, [Picture(name, one, "") for name, one in figures.items()])
     if as_json:
         rows = terminal.json_rows(result.metrics)
         terminal.print_json("classify", settings, result.folder, rows)

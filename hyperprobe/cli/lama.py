@@ -107,6 +107,7 @@ def lama_command(
     from hyperprobe.probes.lama.figures import lama_figures
     from hyperprobe.probes.lama.probe import lama
     from hyperprobe.render import terminal
+    from hyperprobe.render.document import Picture
     from hyperprobe.render.figure import save_figures
 
     settings: dict[str, Any] = {
@@ -125,7 +126,8 @@ def lama_command(
         "seed": seed,
     }
     result = lama(**settings, results=results, device=device, trust_remote_code=trust_remote_code)
-    save_figures(result.folder, lama_figures(result.tables))
+    figures = lama_figures(result.tables)
+    save_figures(result, [Picture(name, one, "") for name, one in figures.items()])
     wanted = {"--negated": negated, "--mentions": mentions}
     missing = [
         option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.tables

@@ -118,6 +118,7 @@ def prompts_command(
     from hyperprobe.probes.prompts.figures import majority_figure
     from hyperprobe.probes.prompts.probe import prompts as search_prompts
     from hyperprobe.render import terminal
+    from hyperprobe.render.document import Picture
     from hyperprobe.render.figure import save_figures
 
     settings: dict[str, Any] = {
@@ -139,7 +140,7 @@ def prompts_command(
         device=device,
         trust_remote_code=trust_remote_code,
     )
-    save_figures(result.folder, {"majority": majority_figure(result.metrics, result.splits)})
+    save_figures(result, [Picture("majority", majority_figure(result.metrics, result.splits), "")])
     if as_json:
         rows = terminal.json_rows(result.metrics)
         shown = {**settings, "vectors": vectors, "steps": steps, "candidates": candidates,

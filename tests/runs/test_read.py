@@ -95,7 +95,7 @@ def test_a_run_made_by_hand_is_read(whole: dict[str, bytes], tmp_path: Path):
     assert (
         run.command_line == "hyperprobe zero-shot --model m --model n --diagnostic own.tsv --seed 0"
     )
-    assert analyze(folder, ask_models=False, results=tmp_path).tables["agreement"].shape[0]
+    assert analyze(folder, ask_models=False, results=tmp_path).frames["agreement"].shape[0]
     assert len(compare([folder], results=tmp_path).differences)
     assert report([folder], tmp_path).html.is_file()
 

@@ -14,17 +14,13 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from hyperprobe.analysis.agreement import agreement
+from hyperprobe.analysis.article import article_leak
 from hyperprobe.analysis.errors import open_errors
 from hyperprobe.analysis.frequency import frequency_curve, frequency_test
+from hyperprobe.analysis.negation import negation
 from hyperprobe.analysis.prior import prior_correction
-from hyperprobe.analysis.variants import ask_again
-from hyperprobe.analysis.wording import (
-    article_leak,
-    negation,
-    template_accuracy,
-    template_spread,
-    with_own_prompt,
-)
+from hyperprobe.analysis.variants import ask_again, with_run_prompt
+from hyperprobe.analysis.wording import template_accuracy, template_spread
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.models.base import rank_scores
@@ -201,7 +197,7 @@ def test_wording_of_equal_scores_agrees(constant: Any, asked: pd.DataFrame):
     frame = SET.assign(negated=[text.replace(" is ", " is not ") for text in SET["singular"]])
     again = ask_again(constant, frame, "gold").assign(model=constant.name, diagnostic="d")
     own = asked[asked["model"] == constant.name]
-    both = with_own_prompt(own, again, "gold")
+    both = with_run_prompt(own, again, "gold")
     (row,) = negation(both, "gold", {("d", "ant"): "fish"}).to_dict("records")
     assert row["affirmed"] == pytest.approx(100 / 9) == row["negated"]
     assert row["lowered"] == row["prefers_true"] == row["prefers_false"] == 50
