@@ -3,8 +3,10 @@ nothing loaded."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar, cast
 
 from hyperprobe.errors import UserError, quoted
 
@@ -19,6 +21,9 @@ MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
 BASELINES = (MAJORITY, FREQ, CHARACTERS)
 CONTROL_PREFIXES = ("control:", "shuffled:")
 
+StrPath = str | os.PathLike[str]
+Word = TypeVar("Word", bound=str)
+
 
 def model_path(name: str) -> Path:
     """Where a model of this name would lie: the files that ship, or a path of the user's."""
@@ -32,6 +37,30 @@ def is_vectors(name: str) -> bool:
     """Whether a model of this name is a file of static vectors."""
     path = model_path(name)
     return path.is_file() or (path.suffix in VECTOR_SUFFIXES and not path.is_dir())
+
+
+def listed(names: Word | Iterable[Word]) -> list[Word]:
+    """One name or several as a list: `"embedded"` is one name and not eight letters.
+
+    Paths become texts.
+    """
+    if isinstance(names, str | os.PathLike):
+        names = [names]
+    return [cast(Word, str(one)) if isinstance(one, os.PathLike) else one for one in names]
+
+
+def listed_paths(paths: StrPath | Iterable[StrPath]) -> list[Path]:
+    """One path or several as a list."""
+    return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(one) for one in paths]
+
+
+def is_subject(name: str) -> bool:
+    """Whether a row of this name is about a model that a user asks about, and no baseline."""
+    return (
+        name not in BASELINES
+        and name not in EMBEDDED_VECTORS
+        and not name.startswith((RANDOM, *CONTROL_PREFIXES))
+    )
 
 
 def distinct_models(names: Iterable[str]) -> list[str]:

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from hyperprobe.cloze import CandidateSet
+from hyperprobe.options import N_CANDIDATES, STEPS
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.vectors import check_masked
-from hyperprobe.probes.prompts.asked import N_CANDIDATES, STEPS
 from hyperprobe.probes.prompts.learning import Exercise, frozen, seeded
 from hyperprobe.probes.prompts.splits import Split
 from hyperprobe.progress import progress

@@ -19,11 +19,10 @@ from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
 from hyperprobe.models.pretrained import RANDOM_SEED
 from hyperprobe.names import is_vectors
-from hyperprobe.options import ModelOptions
-from hyperprobe.probes.prompts.asked import CONTROLS
+from hyperprobe.options import PROMPTS_CONTROLS, ModelOptions
 from hyperprobe.probes.prompts.learning import seeded
 
-NONE, RANDOM_MODEL, RANDOM_EMBEDDINGS = CONTROLS
+NONE, RANDOM_MODEL, RANDOM_EMBEDDINGS = PROMPTS_CONTROLS
 SPREAD = 0.02  # of models that do not name theirs
 
 

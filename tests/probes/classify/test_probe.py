@@ -11,12 +11,12 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
 from hyperprobe.names import CHARACTERS, EMBEDDED, EMBEDDED_VECTORS
-from hyperprobe.probes.classify import ClassifyResult, classify, net, probe
-from hyperprobe.probes.classify import tables as classify_tables
+from hyperprobe.probes.classify import net, probe, report
 from hyperprobe.probes.classify.answers import answer
-from hyperprobe.probes.classify.figures import classify_figures, folds_figure, layers_figure
+from hyperprobe.probes.classify.figures import folds_figure, layers_figure
 from hyperprobe.probes.classify.metrics import summarise
 from hyperprobe.probes.classify.pairs import make_folds
+from hyperprobe.probes.classify.probe import ClassifyResult, classify
 from hyperprobe.probes.classify.representations import (
     Representation,
     characters,
@@ -24,6 +24,7 @@ from hyperprobe.probes.classify.representations import (
     static_vectors,
 )
 from hyperprobe.render.figure import save_figures
+from hyperprobe.render.table import show
 from hyperprobe.runs.files import write_frame
 
 ANALYSES = ("layers", "control-task", "code-length")
@@ -206,17 +207,21 @@ def test_bad_settings(folds_file: Path, tmp_path: Path, tiny_models):
 
 
 def test_tables_and_figures(result: ClassifyResult, capsys, tmp_path: Path):
-    classify_tables.print_accuracy(result.metrics)
-    classify_tables.print_details(result.metrics)
-    classify_tables.print_layers(result.layers)
+    for table in result.tables():
+        show(table)
     shown = capsys.readouterr().out
     for text in ("seen hypernyms", "characters (hypernym only)", "50.0 ±0.0", "false positives",
                  "selectivity", "compression", "word2vec has no vector"):  # fmt: skip
         assert text in shown
-    paths = save_figures(tmp_path, classify_figures(result.predictions, result.layers))
-    assert {p.name for p in paths} == {"folds.svg", "folds.png", "layers.svg", "layers.png"}
-    again = save_figures(tmp_path / "again", classify_figures(result.predictions, result.layers))
-    assert [p.read_bytes() for p in paths] == [p.read_bytes() for p in again]
+    listed = json.loads((result.folder / "run.json").read_text())["files"]
+    names = ["folds.png", "folds.svg", "layers.png", "layers.svg"]
+    assert sorted(name for name in listed if name.endswith((".svg", ".png"))) == names
+    assert set(result.figures) == {"folds", "layers"}
+    drawn = {p.name: p.figure for p in report.pictures(result.predictions, result.layers)}
+    again = save_figures(tmp_path / "again", drawn)
+    assert [path.read_bytes() for path in again] == [
+        (result.folder / path.name).read_bytes() for path in again
+    ]
     assert len(folds_figure(result.predictions).axes) == 2
     (axes,) = layers_figure(result.layers).axes
     assert [list(line.get_xdata()) for line in axes.lines][:2] == [[0, 1, 2], [0, 1, 2]]

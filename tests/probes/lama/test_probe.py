@@ -13,7 +13,6 @@ from hyperprobe.cli.lama import join_vocab_models
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
-from hyperprobe.probes.lama.figures import lama_figures
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
@@ -197,9 +196,8 @@ def test_a_users_source_from_python(tmp_path: Path, tiny_models: dict[str, Path]
     own = result.metrics[result.metrics["model"] == model].set_index(["relation", "ranking"])
     assert own["n_facts"].loc["micro"].tolist() == [36, 36]
     assert (own.xs("filtered", level=1)["mrr"] >= own.xs("raw", level=1)["mrr"]).all()
-    assert set(result.tables["negated.csv"]["relation"]) == {"P0", "P1", "P2", "macro"}
-    figures = lama_figures(result.tables)
-    assert list(figures) == ["p_at_k", "correlations"] and len(figures["p_at_k"].axes) == 1
+    assert set(result.frames["negated.csv"]["relation"]) == {"P0", "P1", "P2", "macro"}
+    assert set(result.figures) == {"p_at_k", "correlations"}
     for name in ("predictions.parquet", "metrics.csv", "facts.csv", "p_at_k.csv", "run.json"):
         assert (result.folder / name).is_file()
     assert pd.read_parquet(result.folder / "predictions.parquet")["top"].str.len().max() == 10
@@ -240,7 +238,7 @@ def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Pat
     prompts = tmp_path / "P1.jsonl"
     prompts.write_text('{"pattern": "[X] is a [Y] ."}\n{"pattern": "some [X] are [Y] ."}\n')
     result = lama([model], [source], prompts=prompts, results=tmp_path)
-    assert result.tables["consistency.csv"]["n_patterns"].tolist() == [2]
+    assert result.frames["consistency.csv"]["n_patterns"].tolist() == [2]
     assert set(result.metrics["relation"]) == {"P1", "N-1", "macro", "micro"}
     with pytest.raises(UserError, match="for none of the relations asked"):
         lama([model], [source], relations=["P0"], prompts=prompts, results=tmp_path)
