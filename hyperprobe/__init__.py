@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from hyperprobe.analysis.analyze import analyze
+    from hyperprobe.analysis.analyze import AnalysisResult, analyze
     from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
-    from hyperprobe.comparison.runs import compare
+    from hyperprobe.comparison.runs import Comparison, compare
     from hyperprobe.diagnostic.build import build as build_diagnostic
     from hyperprobe.diagnostic.mine import mine as mine_contexts
     from hyperprobe.errors import UserError
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from hyperprobe.reporting.report import report
 
 _MODULES = {
+    "AnalysisResult": "analysis.analyze",
     "CandidateSet": "cloze",
     "ClassifyResult": "probes.classify.probe",
     "Cloze": "cloze",
+    "Comparison": "comparison.runs",
     "LamaResult": "probes.lama.probe",
     "ModelOptions": "options",
     "PromptsResult": "probes.prompts.probe",
@@ -58,9 +60,11 @@ _MODULES = {
 }
 
 __all__ = [
+    "AnalysisResult",
     "CandidateSet",
     "ClassifyResult",
     "Cloze",
+    "Comparison",
     "LamaResult",
     "ModelOptions",
     "PromptsResult",

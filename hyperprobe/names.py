@@ -54,13 +54,14 @@ def listed_paths(paths: StrPath | Iterable[StrPath]) -> list[Path]:
     return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(one) for one in paths]
 
 
+def is_baseline(name: str) -> bool:
+    """Whether rows of this name are a baseline's or a control's, and not those of a subject."""
+    return name in BASELINES or name.startswith((*CONTROL_PREFIXES, RANDOM))
+
+
 def is_subject(name: str) -> bool:
-    """Whether a row of this name is about a model that a user asks about, and no baseline."""
-    return (
-        name not in BASELINES
-        and name not in EMBEDDED_VECTORS
-        and not name.startswith((RANDOM, *CONTROL_PREFIXES))
-    )
+    """Whether rows of this name are about a model that a user named, and no baseline."""
+    return not is_baseline(name) and name not in EMBEDDED_VECTORS
 
 
 def distinct_models(names: Iterable[str]) -> list[str]:

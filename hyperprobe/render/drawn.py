@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hyperprobe.errors import UserError
 from hyperprobe.render.document import Picture
-from hyperprobe.render.figure import save_figures
+from hyperprobe.render.figure import HasFolder, save_figures
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
 from hyperprobe.runs.read import FinishedRun, read_run
@@ -16,20 +16,19 @@ from hyperprobe.runs.read import FinishedRun, read_run
 VECTOR, RASTER = ".svg", ".png"
 
 
-def draw_once(folder: Path, pictures: Callable[[], Iterable[Picture]]) -> list[str]:
-    """The names of the figure files in `folder`, as SVG and PNG.
+def draw_once(run: HasFolder, pictures: Callable[[], Iterable[Picture]]) -> list[str]:
+    """The names of the figure files in the run's folder, as SVG and PNG, for `Run.finish`.
 
     `pictures` makes what is drawn; it is not called for a finished run whose figures are there.
     """
     try:
-        run = read_run(folder)
-        files = [name for name in run.files if name.endswith((VECTOR, RASTER))]
-        if files and all(file_digest(folder / name) == run.files[name] for name in files):
+        finished = read_run(run.folder).files
+        files = [name for name in finished if name.endswith((VECTOR, RASTER))]
+        if files and all(file_digest(run.folder / name) == finished[name] for name in files):
             return files
     except (OSError, UserError):
         pass  # unfinished, or damaged since
-    paths = save_figures(folder, {picture.name: picture.figure for picture in pictures()})
-    return [path.name for path in paths]
+    return save_figures(run, pictures())
 
 
 def figures_of(folder: Path) -> dict[str, Path]:

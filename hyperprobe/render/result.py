@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from hyperprobe.render.drawn import figures_of
-from hyperprobe.render.table import Table, html, plain
+from hyperprobe.render.html import html_table
+from hyperprobe.render.table import Table, plain
 
 
 class Result(ABC):
@@ -31,4 +32,4 @@ class Result(ABC):
         return "\n".join([*shown, f"{self.command} run in {self.folder}"])
 
     def _repr_html_(self) -> str:
-        return "\n".join(html(table) for table in self.tables())
+        return "\n".join(html_table(table) for table in self.tables())

@@ -249,7 +249,7 @@ def _finish(
         report.LAYERS: result.layers,
         report.CODES: code_lengths,
     }
-    drawn = draw_once(run.folder, lambda: report.pictures(predictions, result.layers))
+    drawn = draw_once(run, lambda: report.pictures(predictions, result.layers))
     run.finish({name: frame for name, frame in files.items() if len(frame)}, seed, drawn)
     return result
 

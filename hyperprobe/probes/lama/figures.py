@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.probes.lama.metrics import RAW
+from hyperprobe.render.charts import short_name
 from hyperprobe.render.figure import MARKERS, MUTED, SERIES, new_figure, styled
-from hyperprobe.reporting.figures import short_name
 
 
 def p_at_k_figure(curves: pd.DataFrame) -> Any:

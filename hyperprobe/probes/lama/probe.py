@@ -311,7 +311,7 @@ def _finish(
         frames |= {"mentions.csv": summarise_mentions(mentions), report.MENTIONS: mentions}
     metrics = summarise_facts(headline, seed)
     result = LamaResult(run.folder, table, metrics, facts, frames, seed)
-    drawn = draw_once(run.folder, lambda: report.pictures(frames))
+    drawn = draw_once(run, lambda: report.pictures(frames))
     run.finish(result.files(), seed, drawn)
     return result
 

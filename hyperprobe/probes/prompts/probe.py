@@ -283,7 +283,7 @@ def _finish(run: Run, parts: list[pd.DataFrame], splits: list[Split], seed: int)
     summary = pd.DataFrame([_about(split) for split in splits])
     frames = paper_tables(metrics)
     files = {report.PREDICTIONS: marked, report.METRICS: metrics, report.SPLITS: summary}
-    drawn = draw_once(run.folder, lambda: report.pictures(metrics, summary))
+    drawn = draw_once(run, lambda: report.pictures(metrics, summary))
     run.finish({**files, **frames}, seed, drawn)
     return PromptsResult(run.folder, marked, metrics, summary, frames)
 

@@ -26,9 +26,11 @@ from hyperprobe.options import (
     ZeroShotControl,
     check_seed,
 )
+from hyperprobe.probes.zero_shot import report
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
 from hyperprobe.probes.zero_shot.tables import category_table, metrics_tables, paired_tables
+from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
@@ -107,6 +109,7 @@ def zero_shot(
         "zero-shot",
     ).drop(columns="unit")
     metrics, mcnemar = summarise(table, seed), compare_models(table)
+    drawn = draw_once(run, lambda: report.pictures(metrics))
     run.finish(
         {
             "predictions.parquet": table,
@@ -116,5 +119,6 @@ def zero_shot(
             "confusion.csv": confusion(table),
         },
         seed,
+        drawn,
     )
     return ZeroShotResult(run.folder, table, metrics, mcnemar)
