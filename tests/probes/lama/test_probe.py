@@ -12,7 +12,9 @@ from scipy.stats import spearmanr
 from hyperprobe.cli.lama import join_vocab_models
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
+from hyperprobe.probes.lama import report
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
@@ -22,11 +24,12 @@ from hyperprobe.probes.lama.predictions import (
     predict_mentions,
     predict_negated,
 )
-from hyperprobe.probes.lama.probe import lama
+from hyperprobe.probes.lama.probe import LamaResult, lama
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
 from hyperprobe.probes.lama.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.sources import Relation
+from hyperprobe.runs.read import read_run
 from tests.cli.test_cli import one_line_error, run
 from tests.kills import finished_cells, kill_after
 
@@ -198,6 +201,16 @@ def test_a_users_source_from_python(tmp_path: Path, tiny_models: dict[str, Path]
     assert (own.xs("filtered", level=1)["mrr"] >= own.xs("raw", level=1)["mrr"]).all()
     assert set(result.frames["negated.csv"]["relation"]) == {"P0", "P1", "P2", "macro"}
     assert set(result.figures) == {"p_at_k", "correlations"}
+    loaded = load(result.folder)
+    assert isinstance(loaded, LamaResult) and repr(loaded) == repr(result)
+    said = report.part({"A": read_run(result.folder)})
+    assert said.subjects == (model,)
+    blocks = [block for section in said.sections for block in section.blocks]
+    assert len(blocks) == len(result.tables()) + len(result.figures)
+    macro = result.metrics.set_index(["relation", "ranking", "model"])["p_at_1"]["macro", "raw"]
+    facts, negated = said.findings
+    assert f"{macro[model]:.1f} %" in facts.text and f"{macro['freq']:.1f} %" in facts.text
+    assert negated.lead == "Negated facts" and negated.run == "A"
     for name in ("predictions.parquet", "metrics.csv", "facts.csv", "p_at_k.csv", "run.json"):
         assert (result.folder / name).is_file()
     assert pd.read_parquet(result.folder / "predictions.parquet")["top"].str.len().max() == 10
