@@ -207,7 +207,9 @@ def test_a_users_source_from_python(tmp_path: Path, tiny_models: dict[str, Path]
     assert said.subjects == (model,)
     blocks = [block for section in said.sections for block in section.blocks]
     assert len(blocks) == len(result.tables()) + len(result.figures)
-    macro = result.metrics.set_index(["relation", "ranking", "model"])["p_at_1"]["macro", "raw"]
+    macro = result.metrics.query("relation == 'macro' and ranking == 'raw'").set_index("model")[
+        "p_at_1"
+    ]
     facts, negated = said.findings
     assert f"{macro[model]:.1f} %" in facts.text and f"{macro['freq']:.1f} %" in facts.text
     assert negated.lead == "Negated facts" and negated.run == "A"

@@ -12,6 +12,7 @@ import pytest
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.lama.prompts import load_prompts
@@ -22,7 +23,7 @@ from hyperprobe.probes.prompts.asked import SearchOptions
 from hyperprobe.probes.prompts.classifiers import majority, predict_class_prior, predict_naive_bayes
 from hyperprobe.probes.prompts.controls import load_control
 from hyperprobe.probes.prompts.metrics import mark_outcomes, paper_tables, summarise_prompts
-from hyperprobe.probes.prompts.probe import prompts
+from hyperprobe.probes.prompts.probe import PromptsResult, prompts
 from hyperprobe.probes.prompts.splits import (
     Split,
     check_split,
@@ -32,6 +33,7 @@ from hyperprobe.probes.prompts.splits import (
 )
 from hyperprobe.probes.prompts.texts import best_of, mine_templates
 from hyperprobe.probes.prompts.uhn import leaks_answer
+from hyperprobe.runs.read import read_run
 from tests.cli.test_cli import one_line_error, run
 from tests.kills import finished_cells, kill_after
 
