@@ -3,8 +3,10 @@ nothing loaded."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar, cast
 
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.families import FAMILIES, STATIC
@@ -18,6 +20,9 @@ EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
 MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
 BASELINES = (MAJORITY, FREQ, CHARACTERS)
 CONTROL_PREFIXES = ("control:", "shuffled:")
+
+StrPath = str | os.PathLike[str]
+Word = TypeVar("Word", bound=str)
 
 
 def model_path(name: str) -> Path:
@@ -46,9 +51,29 @@ def is_vectors(name: str) -> bool:
     return family is not None and not FAMILIES[family].reads_text
 
 
+def listed(names: Word | Iterable[Word]) -> list[Word]:
+    """One name or several as a list: `"embedded"` is one name and not eight letters.
+
+    Paths become texts.
+    """
+    if isinstance(names, str | os.PathLike):
+        names = [names]
+    return [cast(Word, str(one)) if isinstance(one, os.PathLike) else one for one in names]
+
+
+def listed_paths(paths: StrPath | Iterable[StrPath]) -> list[Path]:
+    """One path or several as a list."""
+    return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(one) for one in paths]
+
+
 def is_baseline(name: str) -> bool:
     """Whether rows of this name are a baseline's or a control's, and not those of a subject."""
     return name in BASELINES or name.startswith((*CONTROL_PREFIXES, RANDOM))
+
+
+def is_subject(name: str) -> bool:
+    """Whether rows of this name are about a model that a user named, and no baseline."""
+    return not is_baseline(name) and name not in EMBEDDED_VECTORS
 
 
 def distinct_models(names: Iterable[str]) -> list[str]:

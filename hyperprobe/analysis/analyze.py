@@ -28,8 +28,16 @@ from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.documents import Document
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, load_model
-from hyperprobe.names import EMBEDDED, is_vectors
-from hyperprobe.options import Article, CausalScoring, Dtype, ModelOptions, Pll, check_device
+from hyperprobe.names import EMBEDDED, StrPath, is_vectors
+from hyperprobe.options import (
+    RESULTS,
+    Article,
+    CausalScoring,
+    Dtype,
+    ModelOptions,
+    Pll,
+    check_device,
+)
 from hyperprobe.progress import progress
 from hyperprobe.registry import ANALYSES, load
 from hyperprobe.render.result import Result
@@ -87,12 +95,12 @@ class AnalysisResult(Result):
 
 
 def analyze(
-    run: Path,
-    pairs: Path | None = None,
-    corpus: Sequence[Path] = (),
+    run: StrPath,
+    pairs: StrPath | None = None,
+    corpus: StrPath | Sequence[StrPath] = (),
     text_field: str = "text",
     ask_models: bool = True,
-    results: Path = Path("results"),
+    results: StrPath = RESULTS,
     device: str = "auto",
     seed: int = 0,
 ) -> AnalysisResult:
@@ -102,6 +110,7 @@ def analyze(
     `ask_models`, what needs the models again is left out. Raises `UserError` when
     there is no such run, or its models or sets are not what they were.
     """
+    run, pairs = Path(run), None if pairs is None else Path(pairs)
     given = dict(locals())
     check_device(device)
     source = read_run(run)

@@ -45,7 +45,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Does a language model systematically know that a robin is a bird?"""
@@ -77,7 +80,7 @@ def main() -> None:
     except OSError:
         _end_without_reader()
     if code == INTERRUPTED:  # typer turns a Ctrl-C inside a command into this code
-        say("hyperprobe: interrupted: the same command goes on where this one stopped")
+        say("hyperprobe: interrupted: the same command continues")
     sys.exit(code if isinstance(code, int) else 0)
 
 

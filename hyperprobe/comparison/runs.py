@@ -20,7 +20,8 @@ from hyperprobe.comparison.items import SAME, Items
 from hyperprobe.comparison.papers import PUBLISHED
 from hyperprobe.comparison.report import COLUMNS, comparison_tables
 from hyperprobe.errors import UserError
-from hyperprobe.names import EMBEDDED_VECTORS, is_baseline, is_vectors
+from hyperprobe.names import EMBEDDED_VECTORS, StrPath, is_baseline, is_vectors, listed_paths
+from hyperprobe.options import RESULTS
 from hyperprobe.probes.zero_shot.metrics import METRICS, outcome_table
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
@@ -55,7 +56,10 @@ class Comparison(Result):
 
 
 def compare(
-    folders: Sequence[Path], published: bool = False, results: Path = Path("results"), seed: int = 0
+    folders: StrPath | Sequence[StrPath],
+    published: bool = False,
+    results: StrPath = RESULTS,
+    seed: int = 0,
 ) -> Comparison:
     """Compare the models of the runs in `folders`, and with `published` those with the papers.
 
@@ -64,6 +68,7 @@ def compare(
     from both intervals, without a test; against a published share, of other items, it is
     Newcombe's. Raises `UserError` when there is nothing to compare.
     """
+    folders = listed_paths(folders)
     given = dict(locals())
     runs = [read_run(folder) for folder in dict.fromkeys(folders)]
     zero_shot = [run for run in runs if run.command == "zero-shot"]

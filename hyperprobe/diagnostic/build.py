@@ -25,6 +25,8 @@ from hyperprobe.diagnostic.sentences import shipped_probes
 from hyperprobe.errors import UserError, one_line, quoted
 from hyperprobe.lexicon.morphology import indefinite_article, plural
 from hyperprobe.lexicon.wordnet import count_senses, damage_named, open_wordnet, taxonomy_below
+from hyperprobe.names import StrPath, listed
+from hyperprobe.options import RESULTS
 from hyperprobe.runs.run import Run
 
 Monosemous = Literal["noun", "any"]
@@ -213,17 +215,19 @@ class BuiltSets:
 
 
 def build(
-    names: Sequence[str],
-    size: str = str(PAPER_SIZE),
+    names: str | Sequence[str] = NAMES,
+    size: str | int = PAPER_SIZE,
     monosemous: Monosemous = "noun",
-    wordnet: Path | None = None,
-    results: Path = Path("results"),
+    wordnet: StrPath | None = None,
+    results: StrPath = RESULTS,
 ) -> BuiltSets:
     """Build the named sets and write each as `NAME.tsv` and `NAME.jsonl` into a run folder.
 
     `size` is a number or `all`. The same settings give the same bytes. Raises
     `UserError` on an unknown name, a size that cannot be had or a bad WordNet.
     """
+    names, size = listed(names), str(size)
+    wordnet = None if wordnet is None else Path(wordnet)
     given = dict(locals())
     if size != "all" and not re.fullmatch("[0-9]{1,9}", size):
         raise UserError(f"--size {one_line(size)}: give a number of items, or all")

@@ -15,6 +15,7 @@ from typing import IO
 
 from hyperprobe.documents import FREE_BYTES, MAX_RATIO, OPENERS, parse_json
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.names import StrPath, listed_paths
 
 CHUNK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 20  # no paragraph is longer; such a line is data, and is skipped
@@ -37,13 +38,13 @@ class Skipped:
     n_long: int = 0
 
 
-def corpus_files(paths: Iterable[Path]) -> list[Path]:
-    """The files of a corpus, in a fixed order; folders are searched through.
+def corpus_files(paths: StrPath | Iterable[StrPath]) -> list[Path]:
+    """The files of a corpus (a path or several), in a fixed order; folders are searched through.
 
     Raises `UserError` for a path that is not there or a folder with no text.
     """
     found: list[Path] = []
-    for path in paths:
+    for path in listed_paths(paths):
         if path.is_dir():
             inside = sorted(p for p in path.rglob("*") if p.is_file() and p.suffix in SUFFIXES)
             if not inside:

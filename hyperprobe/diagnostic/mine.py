@@ -24,12 +24,15 @@ from typing import Any
 
 import pandas as pd
 
+from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.check import RULES, words_of
 from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
 from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.diagnostic.sentences import COLUMNS, Context
 from hyperprobe.documents import parse_json, read_text
 from hyperprobe.errors import UserError
+from hyperprobe.names import StrPath, listed
+from hyperprobe.options import RESULTS
 from hyperprobe.progress import progress
 from hyperprobe.runs.files import check_writable, corpus_digests, file_digest, write_text
 from hyperprobe.runs.read import read_run
@@ -78,21 +81,22 @@ def targets(diagnostics: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def mine(
-    corpus: Sequence[Path],
-    diagnostics: Sequence[str],
+    corpus: StrPath | Sequence[StrPath],
+    diagnostics: str | Sequence[str] = NAMES,
     best: int = 20,
     text_field: str = "text",
     processes: int = 2,
     seed: int = 0,
-    results: Path = Path("results"),
+    results: StrPath = RESULTS,
 ) -> MineResult:
     """Search `corpus` and write `contexts.tsv` into a run folder.
 
-    Memory does not grow with the corpus. The same call after an interrupt goes on
+    Memory does not grow with the corpus. The same call after an interrupt continues
     from its last saved state, and after a finished one reads its files back. Raises
     `UserError` on a corpus that is not there or that cannot be read, and when a
     process of the search is killed.
     """
+    diagnostics = listed(diagnostics)
     given = dict(locals())
     if best < 1 or processes < 1 or not text_field:
         raise UserError("--best and --processes must be 1 or more, and --field must name a field")

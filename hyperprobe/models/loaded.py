@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from hyperprobe.errors import UserError
-from hyperprobe.names import RANDOM
+from hyperprobe.names import RANDOM, distinct_models
 
 
 @runtime_checkable
@@ -56,13 +56,14 @@ def model_names(models: GivenModels) -> list[str]:
     model of equal weights, and a finished run is read back. The command line and `analyze` in
     another process know no such name: save the model into a folder for them.
 
-    Raises `UserError` for what is none of these.
+    Each once. Raises `UserError` for what is none of these, and for a name that stands for a
+    baseline or a control.
     """
     if isinstance(models, str) or _is_model(models):
-        return [_name(models)]
+        return distinct_models([_name(models)])
     if not isinstance(models, Iterable) or _is_network(models):
         raise UserError(_wanted(models))
-    return [_name(model) for model in models]
+    return distinct_models(_name(model) for model in models)
 
 
 def loaded(name: str) -> Loaded | None:

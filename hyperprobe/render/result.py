@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from hyperprobe.render.drawn import figures_of
 from hyperprobe.render.html import html_table
 from hyperprobe.render.table import Table, plain
 
@@ -20,6 +21,11 @@ class Result(ABC):
     @abstractmethod
     def tables(self) -> Sequence[Table]:
         """The tables that the command prints."""
+
+    @property
+    def figures(self) -> dict[str, Path]:
+        """Name -> SVG file in the folder, of the figures that the command drew."""
+        return figures_of(self.folder)
 
     def __repr__(self) -> str:
         shown = [plain(table) for table in self.tables()]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hyperprobe.names import StrPath, listed_paths
+from hyperprobe.options import RESULTS
 from hyperprobe.progress import progress
 from hyperprobe.render.document import Page, Picture
 from hyperprobe.render.figure import save_figures
@@ -32,11 +34,12 @@ class Report:
         return self.folder / HTML
 
 
-def report(runs: Sequence[Path], results: Path = Path("results")) -> Report:
+def report(runs: StrPath | Sequence[StrPath], results: StrPath = RESULTS) -> Report:
     """Write the report of the runs in folders `runs`, and of the analyses beside them.
 
     The HTML file needs no other. Raises `UserError` when a folder holds no finished run.
     """
+    runs = listed_paths(runs)
     given = dict(locals())
     collected = collect(runs)
     page = make_page(collected)

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 
 from hyperprobe.documents import Document, check, parse_json, read_bytes, read_text
 from hyperprobe.errors import UserError
+from hyperprobe.names import StrPath
 from hyperprobe.runs.command_line import command_line
 
 MAX_TABLE = 4 << 30  # bytes
@@ -131,8 +132,9 @@ def damaged(path: Path) -> UserError:
     return UserError(f"{path} is damaged or was changed: delete the folder and run again")
 
 
-def read_run(folder: Path) -> FinishedRun:
+def read_run(folder: StrPath) -> FinishedRun:
     """A finished run. Raises `UserError` when `folder` is none or its `run.json` is damaged."""
+    folder = Path(folder)
     path = folder / "run.json"
     if not path.is_file():
         raise UserError(

@@ -26,6 +26,7 @@ import pandas as pd
 import hyperprobe
 from hyperprobe.documents import check, parse_json, read_text
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.names import StrPath
 from hyperprobe.options import check_seed
 from hyperprobe.runs.command_line import as_options
 from hyperprobe.runs.files import (
@@ -45,7 +46,7 @@ class Run:
 
     def __init__(
         self,
-        results: Path,
+        results: StrPath,
         command: str,
         settings: dict[str, Any],
         options: Mapping[str, Any] | None = None,
@@ -65,8 +66,8 @@ class Run:
         if "seed" in self.options:
             check_seed(self.options["seed"])
         digest = digest_of([command, settings])
-        self.folder = results / "-".join(filter(None, (command, name, digest)))
-        self._cells = (results / command if name else self.folder) / "cells"
+        self.folder = Path(results) / "-".join(filter(None, (command, name, digest)))
+        self._cells = (Path(results) / command if name else self.folder) / "cells"
         self._notes: dict[str, dict[str, Any]] = {}
         self._started = datetime.now(UTC)
         _sweep(self.folder)

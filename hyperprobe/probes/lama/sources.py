@@ -18,12 +18,13 @@ from typing import Literal
 from hyperprobe.cloze import SLOT, Template
 from hyperprobe.documents import Document, read_jsonl
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.options import LAMA_DATA
 from hyperprobe.probes.lama.wordnet_facts import FOLDER as WORDNET_FOLDER
 
 WORDNET, GOOGLE_RE, TREX, CONCEPTNET, SQUAD = "wordnet", "google-re", "trex", "conceptnet", "squad"
 SOURCES = (WORDNET, GOOGLE_RE, TREX, CONCEPTNET, SQUAD)
 TRAIN, DEV, TEST = "train.jsonl", "dev.jsonl", "test.jsonl"
-DATA = Path("lama-data")  # where `hyperprobe lama fetch` puts the official files
+DATA = LAMA_DATA  # where `hyperprobe lama fetch` puts the official files
 # The reference code has these in its source, not in a file.
 GOOGLE_RE_TEMPLATES = {
     "place_of_birth": ("[X] was born in [Y] .", "[X] was not born in [Y] ."),

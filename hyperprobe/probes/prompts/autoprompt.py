@@ -21,8 +21,8 @@ from hyperprobe.models.prompt_vectors import (
     template_of_vectors,
     written,
 )
+from hyperprobe.options import N_CANDIDATES, STEPS
 from hyperprobe.probes.lama.prompts import Prompts
-from hyperprobe.probes.prompts.asked import N_CANDIDATES, STEPS
 from hyperprobe.probes.prompts.learning import QuestionSet, seeded
 from hyperprobe.probes.prompts.splits import Split
 from hyperprobe.progress import progress

@@ -19,11 +19,10 @@ from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.load import load_network
 from hyperprobe.models.loaded import loaded
 from hyperprobe.models.pretrained import RANDOM_SEED
-from hyperprobe.options import ModelOptions
-from hyperprobe.probes.prompts.asked import CONTROLS
+from hyperprobe.options import PROMPTS_CONTROLS, ModelOptions
 from hyperprobe.probes.prompts.learning import seeded
 
-NONE, RANDOM_MODEL, RANDOM_EMBEDDINGS = CONTROLS
+NONE, RANDOM_MODEL, RANDOM_EMBEDDINGS = PROMPTS_CONTROLS
 SPREAD = 0.02  # of models that do not name theirs
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
 from hyperprobe.models.base import ClozeModel
+from hyperprobe.names import StrPath
 from hyperprobe.probes.lama.predictions import clozes_of
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.prompts.splits import Split
@@ -43,7 +43,9 @@ def best_of(
     return Prompts("ensemble", tuple(best), (1 / len(best),) * len(best))
 
 
-def mine_templates(corpus: Sequence[Path], splits: Sequence[Split]) -> dict[str, list[str]]:
+def mine_templates(
+    corpus: StrPath | Sequence[StrPath], splits: Sequence[Split]
+) -> dict[str, list[str]]:
     """Relation -> the patterns that join subject and object of most of its training facts.
 
     A pattern is the words between the two in a sentence, and the same with one more

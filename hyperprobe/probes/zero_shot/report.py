@@ -54,6 +54,13 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
     )
 
 
+def pictures(metrics: pd.DataFrame) -> Iterator[Picture]:
+    """Accuracy of every model on the largest set."""
+    largest = largest_set(metrics)
+    source = source_of(largest, "metrics.csv")
+    yield Picture("accuracy", accuracy_figure(largest), PICTURE, source)
+
+
 def naming_of(runs: Mapping[str, FinishedRun]) -> Naming:
     """What the models of zero-shot runs (label -> run) are called in one report."""
     return name_models(together(runs, "metrics", TABLES["metrics"]))
@@ -187,14 +194,12 @@ def _sections(
     metrics: pd.DataFrame, mcnemar: pd.DataFrame, breakdown: pd.DataFrame
 ) -> Iterator[Section]:
     largest = largest_set(metrics)
-    source = source_of(largest, "metrics.csv")
-    picture = Picture("accuracy", accuracy_figure(largest), PICTURE, source)
     yield Section(
         "accuracy",
         "What the models know",
         "Each noun's category is the best of nine. majority always says the commonest one, "
         "control:MODEL sees the bare noun without the question, and vectors compare words.",
-        blocks=(picture, *reversed(list(metrics_tables(metrics)))),
+        blocks=(*pictures(metrics), *reversed(list(metrics_tables(metrics)))),
     )
     blocks: list[Table | Picture] = list(paired_tables(largest, mcnemar))
     names = [name for name in dict.fromkeys(metrics["model"]) if name != "majority"]

@@ -12,9 +12,10 @@ from scipy.stats import spearmanr
 from hyperprobe.cli.lama import join_vocab_models
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
 from hyperprobe.models.reference_tokens import reference_tokenise
-from hyperprobe.probes.lama.figures import lama_figures
+from hyperprobe.probes.lama import report
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
@@ -23,10 +24,11 @@ from hyperprobe.probes.lama.predictions import (
     predict_mentions,
     predict_negated,
 )
-from hyperprobe.probes.lama.probe import lama
+from hyperprobe.probes.lama.probe import LamaResult, lama
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
 from hyperprobe.probes.lama.sources import Relation
+from hyperprobe.runs.read import read_run
 from tests.cli.test_cli import one_line_error, run
 from tests.kills import finished_cells, kill_after
 
@@ -196,9 +198,20 @@ def test_a_users_source_from_python(tmp_path: Path, tiny_models: dict[str, Path]
     own = result.metrics[result.metrics["model"] == model].set_index(["relation", "ranking"])
     assert own["n_facts"].loc["micro"].tolist() == [36, 36]
     assert (own.xs("filtered", level=1)["mrr"] >= own.xs("raw", level=1)["mrr"]).all()
-    assert set(result.tables["negated.csv"]["relation"]) == {"P0", "P1", "P2", "macro"}
-    figures = lama_figures(result.tables)
-    assert list(figures) == ["p_at_k", "correlations"] and len(figures["p_at_k"].axes) == 1
+    assert set(result.frames["negated.csv"]["relation"]) == {"P0", "P1", "P2", "macro"}
+    assert set(result.figures) == {"p_at_k", "correlations"}
+    loaded = load(result.folder)
+    assert isinstance(loaded, LamaResult) and repr(loaded) == repr(result)
+    said = report.part({"A": read_run(result.folder)})
+    assert said.subjects == (model,)
+    blocks = [block for section in said.sections for block in section.blocks]
+    assert len(blocks) == len(result.tables()) + len(result.figures)
+    macro = result.metrics.query("relation == 'macro' and ranking == 'raw'").set_index("model")[
+        "p_at_1"
+    ]
+    facts, negated = said.findings
+    assert f"{macro[model]:.1f} %" in facts.text and f"{macro['freq']:.1f} %" in facts.text
+    assert negated.lead == "Negated facts" and negated.run == "A"
     for name in ("predictions.parquet", "metrics.csv", "facts.csv", "p_at_k.csv", "run.json"):
         assert (result.folder / name).is_file()
     assert pd.read_parquet(result.folder / "predictions.parquet")["top"].str.len().max() == 10
@@ -239,7 +252,7 @@ def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Pat
     prompts = tmp_path / "P1.jsonl"
     prompts.write_text('{"pattern": "[X] is a [Y] ."}\n{"pattern": "some [X] are [Y] ."}\n')
     result = lama([model], [source], prompts=prompts, results=tmp_path)
-    assert result.tables["consistency.csv"]["n_patterns"].tolist() == [2]
+    assert result.frames["consistency.csv"]["n_patterns"].tolist() == [2]
     assert set(result.metrics["relation"]) == {"P1", "N-1", "macro", "micro"}
     with pytest.raises(UserError, match="for none of the relations asked"):
         lama([model], [source], relations=["P0"], prompts=prompts, results=tmp_path)

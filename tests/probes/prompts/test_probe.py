@@ -12,16 +12,18 @@ import pytest
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.lama.prompts import load_prompts
 from hyperprobe.probes.lama.protocol import Fact, Vocabulary
 from hyperprobe.probes.lama.sources import Relation, load_relations
+from hyperprobe.probes.prompts import report
 from hyperprobe.probes.prompts.asked import SearchOptions
 from hyperprobe.probes.prompts.classifiers import majority, predict_class_prior, predict_naive_bayes
 from hyperprobe.probes.prompts.controls import load_control
 from hyperprobe.probes.prompts.metrics import mark_outcomes, paper_tables, summarise_prompts
-from hyperprobe.probes.prompts.probe import prompts
+from hyperprobe.probes.prompts.probe import PromptsResult, prompts
 from hyperprobe.probes.prompts.splits import (
     Split,
     check_split,
@@ -31,6 +33,7 @@ from hyperprobe.probes.prompts.splits import (
 )
 from hyperprobe.probes.prompts.texts import best_of, mine_templates
 from hyperprobe.probes.prompts.uhn import leaks_answer
+from hyperprobe.runs.read import read_run
 from tests.cli.test_cli import one_line_error, run
 from tests.kills import finished_cells, kill_after
 
@@ -352,6 +355,17 @@ def test_every_method_and_control(tmp_path: Path, tiny_models: dict[str, Path]):
     assert sum(name.endswith("lpaqa/P0.jsonl") for name in kept) == 3
     found = load_prompts(next(result.folder.glob("prompts/*/optiprompt")))
     assert set(found) == {"P0", "P1"}
+    assert set(result.figures) == {"majority"}
+    loaded = load(result.folder)
+    assert isinstance(loaded, PromptsResult) and repr(loaded) == repr(result)
+    said = report.part({"A": read_run(result.folder)})
+    blocks = [block for section in said.sections for block in section.blocks]
+    assert len(blocks) == len(result.tables()) + 1 and said.subjects == (model,)
+    macro = rows[rows["relation"] == "macro"].set_index(["method", "control"])["p_at_1"]
+    searched = [macro[method, "none"] for method in methods]
+    assert f"{max(searched):.1f} %" in said.findings[0].text
+    assert f"the manual prompt on {macro['manual', 'none']:.1f} %" in said.findings[0].text
+    assert "% with random model and" in said.findings[1].text
     # Each relation alone gets what it gets among others.
     alone = prompts([model], ["optiprompt"], ["none"], [source], relations=["P1"],
                     search=SearchOptions("5"), results=tmp_path / "alone")  # fmt: skip
