@@ -44,6 +44,7 @@ def wait_for_the_end(session: int) -> None:
     deadline = time.monotonic() + PATIENCE
     while living(session):
         assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def start(*command: str) -> subprocess.Popen[str]:
@@ -58,7 +59,7 @@ def start(*command: str) -> subprocess.Popen[str]:
 
 ENDLESS = """
 import itertools
-from hyperprobe.contexts.workers import in_order
+from hyperprobe.workers import in_order
 from hyperprobe.errors import UserError
 try:
     for _ in in_order(lambda n: "x" * 100_000, itertools.repeat("y" * 100_000), 3): pass

@@ -28,8 +28,7 @@ from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
 from hyperprobe.probes.lama.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.sources import Relation
-from tests.cli.test_cli import one_line_error, run
-from tests.kills import finished_cells, kill_after
+from tests.commands import finished_cells, kill_after, one_line_error, run
 
 CANDIDATES = CandidateSet(("bird", "fish", "tree", "tool", "house"))
 RELATION = Relation(
@@ -304,13 +303,15 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: tuple[str,
     assert says in one_line_error(run(tmp_path, "lama", *arguments))
 
 
-def test_a_killed_run_goes_on_without_repeating_what_was_done(tmp_path: Path):
-    source = str(write_source(tmp_path / "facts", 41))
-    command = ["lama", "--source", source, "--json"]
+def test_a_killed_run_goes_on_without_repeating_what_was_done(
+    tmp_path: Path, tiny_models: dict[str, Path]
+):
+    source = str(write_source(tmp_path / "facts", 5))
+    command = ["lama", "--model", str(tiny_models["bert"]), "--source", source, "--json"]
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
-    before = kill_after(tmp_path, command, 10)
-    assert 10 <= len(before) < 4 * 41
+    before = kill_after(tmp_path, command, 3)
+    assert 3 <= len(before) < 4 * 5
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
     after = finished_cells(tmp_path)
-    assert len(after) == 4 * 41 and all(after[path] == time for path, time in before.items())
+    assert len(after) == 4 * 5 and all(after[path] == time for path, time in before.items())
     assert rows == whole
