@@ -13,6 +13,7 @@ from hyperprobe.cli.lama import join_vocab_models
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
+from hyperprobe.probes.lama import sources, wordnet_facts
 from hyperprobe.probes.lama.figures import lama_figures
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
@@ -248,7 +249,20 @@ def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Pat
 # -- the command ------------------------------------------------------------------------
 
 
-def test_lama_with_no_options(tmp_path: Path):
+@pytest.fixture
+def few_wordnet_facts(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any) -> None:
+    """The first facts of each relation that ships."""
+    folder = tmp_path_factory.mktemp("few")
+    (folder / "WordNet").mkdir()
+    for path in Path(str(wordnet_facts.FOLDER)).glob("WordNet/*.jsonl"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / "WordNet" / path.name).write_text("".join(lines[:60]), encoding="utf-8")
+    relations = Path(str(wordnet_facts.FOLDER)) / "relations.jsonl"
+    (folder / "relations.jsonl").write_bytes(relations.read_bytes())
+    monkeypatch.setattr(sources, "WORDNET_FOLDER", folder)
+
+
+def test_lama_with_no_options(tmp_path: Path, few_wordnet_facts: None):
     done = run(tmp_path, "lama")
     assert done.returncode == 0, done.stderr
     for text in ("wordnet is-a", "freq", "word2vec", "embedded", "macro P@1", "filtered"):
