@@ -7,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from hyperprobe.probes.zero_shot.metrics import METRICS
@@ -25,19 +24,6 @@ def test_help_does_not_load_torch(tmp_path: Path):
     assert "zero-shot" in run(tmp_path).stdout
     assert "Example:" in run(tmp_path, "zero-shot", "--help").stdout
     assert run(tmp_path, "--version").stdout.startswith("hyperprobe ")
-
-
-def test_zero_shot_with_no_options(tmp_path: Path):
-    done = run(tmp_path, "zero-shot", "--paired")
-    assert done.returncode == 0, done.stderr
-    for text in (
-        "lm-diagnostic (18 items)", "lm-diagnostic-extended (576 items)", "majority", "word2vec",
-        "glove", "fasttext", "control:embedded", "McNemar", "vegetable",
-    ):  # fmt: skip
-        assert text in done.stdout
-    (folder,) = (tmp_path / "results").iterdir()
-    assert str(folder.relative_to(tmp_path)) in done.stderr
-    assert len(pd.read_csv(folder / "metrics.csv")) == 2 * 6
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from hyperprobe.probes.lama.sources import Relation, load_relations, load_source
 from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
 
 BATCH, TOP = 32, 10_000
-ROWS = 150  # of each relation
+ROWS = 60  # of each relation
 
 
 @pytest.fixture(scope="module")
