@@ -15,7 +15,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
 from hyperprobe.models.reference_tokens import reference_tokenise
-from hyperprobe.probes.lama import report
+from hyperprobe.probes.lama import report, sources, wordnet_facts
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
@@ -29,8 +29,7 @@ from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
 from hyperprobe.probes.lama.sources import Relation
 from hyperprobe.runs.read import read_run
-from tests.cli.test_cli import one_line_error, run
-from tests.kills import finished_cells, kill_after
+from tests.commands import finished_cells, kill_after, one_line_error, run
 
 CANDIDATES = CandidateSet(("bird", "fish", "tree", "tool", "house"))
 RELATION = Relation(
@@ -261,7 +260,20 @@ def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Pat
 # -- the command ------------------------------------------------------------------------
 
 
-def test_lama_with_no_options(tmp_path: Path):
+@pytest.fixture
+def few_wordnet_facts(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any) -> None:
+    """The first facts of each relation that ships."""
+    folder = tmp_path_factory.mktemp("few")
+    (folder / "WordNet").mkdir()
+    for path in Path(str(wordnet_facts.FOLDER)).glob("WordNet/*.jsonl"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / "WordNet" / path.name).write_text("".join(lines[:60]), encoding="utf-8")
+    relations = Path(str(wordnet_facts.FOLDER)) / "relations.jsonl"
+    (folder / "relations.jsonl").write_bytes(relations.read_bytes())
+    monkeypatch.setattr(sources, "WORDNET_FOLDER", folder)
+
+
+def test_lama_with_no_options(tmp_path: Path, few_wordnet_facts: None):
     done = run(tmp_path, "lama")
     assert done.returncode == 0, done.stderr
     for text in ("wordnet is-a", "freq", "word2vec", "embedded", "macro P@1", "filtered"):
@@ -316,13 +328,15 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: tuple[str,
     assert says in one_line_error(run(tmp_path, "lama", *arguments))
 
 
-def test_a_killed_run_goes_on_without_repeating_what_was_done(tmp_path: Path):
-    source = str(write_source(tmp_path / "facts", 41))
-    command = ["lama", "--source", source, "--json"]
+def test_a_killed_run_goes_on_without_repeating_what_was_done(
+    tmp_path: Path, tiny_models: dict[str, Path]
+):
+    source = str(write_source(tmp_path / "facts", 5))
+    command = ["lama", "--model", str(tiny_models["bert"]), "--source", source, "--json"]
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
-    before = kill_after(tmp_path, command, 10)
-    assert 10 <= len(before) < 4 * 41
+    before = kill_after(tmp_path, command, 3)
+    assert 3 <= len(before) < 4 * 5
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
     after = finished_cells(tmp_path)
-    assert len(after) == 4 * 41 and all(after[path] == time for path, time in before.items())
+    assert len(after) == 4 * 5 and all(after[path] == time for path, time in before.items())
     assert rows == whole

@@ -34,8 +34,7 @@ from hyperprobe.probes.prompts.splits import (
 from hyperprobe.probes.prompts.texts import best_of, mine_templates
 from hyperprobe.probes.prompts.uhn import leaks_answer
 from hyperprobe.runs.read import read_run
-from tests.cli.test_cli import one_line_error, run
-from tests.kills import finished_cells, kill_after
+from tests.commands import finished_cells, kill_after, one_line_error, run
 
 WORDS = ("bird", "fish", "tree", "tool", "house")
 VOCABULARY = Vocabulary(None, CandidateSet(WORDS))
@@ -437,14 +436,14 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: tuple[str,
 
 
 def test_a_killed_search_goes_on(tmp_path: Path, tiny_models: dict[str, Path]):
-    source, model = str(write_source(tmp_path / "facts", 12)), str(tiny_models["bert"])
+    source, model = str(write_source(tmp_path / "facts", 5)), str(tiny_models["bert"])
     command = ["prompts", "--model", model, "--source", source, "--control", "none",
                "--method", "autoprompt", "--steps", "1", "--json"]  # fmt: skip
-    before = kill_after(tmp_path, command, 26)
-    assert 26 <= len(before) < 36  # after baselines and manual, amid the search
+    before = kill_after(tmp_path, command, 11)
+    assert 11 <= len(before) < 15  # after baselines and manual, amid the search
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
     after = finished_cells(tmp_path)
-    assert len(after) == 36 and all(after[path] == when for path, when in before.items())
+    assert len(after) == 15 and all(after[path] == when for path, when in before.items())
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
     assert rows == whole
     counts = Counter(row["method"] for row in rows if row["relation"] == "P0")
