@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 from collections.abc import Sequence
@@ -122,9 +123,12 @@ class FinishedRun:
 def _parse(path: Path, data: bytes) -> pd.DataFrame:
     if path.suffix == ".parquet":
         return pd.read_parquet(io.BytesIO(data))
-    header = pd.read_csv(io.BytesIO(data), nrows=0).columns
+    form: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
+    if path.suffix == ".tsv":
+        form |= {"sep": "\t", "quoting": csv.QUOTE_NONE}
+    header = pd.read_csv(io.BytesIO(data), nrows=0, **form).columns
     texts = {name: str for name in TEXTS if name in header}
-    return pd.read_csv(io.BytesIO(data), dtype=texts, keep_default_na=False, na_values=[""])
+    return pd.read_csv(io.BytesIO(data), dtype=texts, **form)
 
 
 def damaged(path: Path) -> UserError:

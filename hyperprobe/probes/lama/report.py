@@ -10,6 +10,7 @@ import pandas as pd
 from hyperprobe.names import FREQ, is_subject
 from hyperprobe.probes.lama import figures
 from hyperprobe.probes.lama.metrics import FILTERED, MACRO, MICRO, RAW
+from hyperprobe.render.charts import short_name
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
 from hyperprobe.render.table import Table, count, make_table, number, share, text
@@ -276,8 +277,9 @@ def find(files: Files, label: str = "") -> Iterator[Finding]:
     best = max(asked, key=lambda name: float(rows["p_at_1"][name]))
     yield Finding(
         "Facts",
-        f"on {source}, {best} ranks the right object first for {rows['p_at_1'][best]:.1f} % of "
-        f"facts (95 % interval {rows['p_at_1_low'][best]:.1f} to {rows['p_at_1_high'][best]:.1f}; "
+        f"on {short_name(source)}, {best} ranks the right object first for "
+        f"{rows['p_at_1'][best]:.1f} % of facts (95 % interval "
+        f"{rows['p_at_1_low'][best]:.1f} to {rows['p_at_1_high'][best]:.1f}; "
         "mean over relations); the most frequent object of each relation is right for "
         f"{rows['p_at_1'][FREQ]:.1f} %.",
         label,

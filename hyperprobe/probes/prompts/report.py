@@ -11,6 +11,7 @@ from hyperprobe.names import is_subject
 from hyperprobe.probes.lama.metrics import MACRO, MICRO, TYPES
 from hyperprobe.probes.prompts.figures import NO_PROMPT, majority_figure
 from hyperprobe.probes.prompts.metrics import MANUAL, NAIVE_BAYES, NONE
+from hyperprobe.render.charts import short_name
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
 from hyperprobe.render.table import Table, count, make_table, share, text
@@ -199,7 +200,8 @@ def find(metrics: pd.DataFrame, label: str = "") -> Iterator[Finding]:
     row = itself.loc[best]
     yield Finding(
         "Prompt search",
-        f"{best} makes {model} right on {row['p_at_1']:.1f} % of the test facts of {source} "
+        f"{best} makes {model} right on {row['p_at_1']:.1f} % of the test facts of "
+        f"{short_name(source)} "
         f"(95 % interval {row['p_at_1_low']:.1f} to {row['p_at_1_high']:.1f}; mean over "
         f"relations), the manual prompt on {itself['p_at_1'][MANUAL]:.1f} %.",
         label,
