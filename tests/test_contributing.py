@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hyperprobe
-from hyperprobe import cli, registry
+from hyperprobe import cli, families, registry
 from hyperprobe.cli.common import app
+from hyperprobe.cloze import CandidateSet, parse_cloze
+from hyperprobe.models.load import family, load_model
 from hyperprobe.probes.lama import sources
+from hyperprobe.probes.zero_shot.probe import zero_shot
 from hyperprobe.runs.read import read_run
 
 ROOT = Path(hyperprobe.__file__).parents[1]
@@ -36,8 +40,9 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[F
 
     New files go to a folder beside it; rows for files that it has are executed in their module.
     """
-    commands, rows = list(app.registered_commands), dict(registry.COMMANDS)
-    named = dict(sources.SOURCES)
+    commands = list(app.registered_commands)
+    tables: list[dict] = [registry.COMMANDS, families.FAMILIES, sources.SOURCES]
+    before = [dict(table) for table in tables]
 
     def put(files: Files) -> None:
         for file, code in files.items():
@@ -61,9 +66,9 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[F
 
     yield put
     app.registered_commands[:] = commands
-    for table, before in ((registry.COMMANDS, rows), (sources.SOURCES, named)):
+    for table, rows in zip(tables, before, strict=True):
         table.clear()
-        table.update(before)
+        table.update(rows)
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
             del sys.modules[name]
@@ -109,6 +114,27 @@ def test_a_probe(add, run, tiny_models, tmp_path: Path, capsys):
     html = page.read_text(encoding="utf-8")
     assert "Number agreement" in html and f"{row['plural']:.1f} % of the plurals" in html
     assert (page.parent / "figures" / "number-A.svg").is_file()
+
+
+def test_a_model_family(add, tmp_path: Path):
+    files = walk_through("A model family")
+    assert len(files) == 2  # as its text says
+    add(files)
+    rows = [{"word": "a", "next": "bird", "count": 3}, {"word": "the", "next": "fish", "count": 1}]
+    path = tmp_path / "counts.bigrams"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    model = load_model(str(path))
+    assert family(str(path)) == model.kind == "bigram"
+    clozes = [parse_cloze("A robin is a [MASK].", "robin"), parse_cloze("[MASK]s fly.", "start")]
+    scores = model.score(clozes, CandidateSet(("bird", "fish")))
+    # 3 of 3 pairs after "a" go to bird; add-one smoothing over the four words.
+    expected = np.log([[4 / 7, 1 / 7], [1 / 4, 1 / 4]])
+    assert np.allclose(scores, expected, atol=1e-6)
+    result = zero_shot([str(path)], ["lm-diagnostic"], results=tmp_path / "results")
+    asked = result.predictions[result.predictions["model"] == str(path)]
+    singular = asked[asked["probe"] == "singular"]
+    assert len(singular) == 18 and set(singular["best"]) <= {"bird", "insect"}
+    assert set(asked["probe"]) == {"open", "singular", "plural", "contextual"}
 
 
 def test_a_fact_source(add, run, tiny_models, tmp_path: Path, capsys):
