@@ -98,7 +98,7 @@ def test_a_probe(add, run, tiny_models, tmp_path: Path, capsys):
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     (folder,) = tmp_path.glob("results/number-*")
     made = read_run(folder)
-    assert set(made.files) == {"metrics.csv", "predictions.parquet", "number.svg", "number.png"}
+    assert set(made.files) == {"metrics.csv", "predictions.parquet", "number.svg"}
     predictions = made.table("predictions.parquet")
     right = predictions[predictions["form"] == "plural"]["best"] == "are"
     assert len(right) == 18
