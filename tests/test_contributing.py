@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -104,15 +105,16 @@ def test_a_probe(add, run, tiny_models, tmp_path: Path, capsys):
     assert len(right) == 18
     assert row["plural"] == pytest.approx(100 * right.mean())
 
-    run(*asked)
+    run(*shlex.split(made.command_line)[1:])  # as the report prints it
     assert "Does the verb agree" in capsys.readouterr().out
     result = registry.load(registry.COMMANDS["number"].result).read(made)
     assert "Does the verb agree" in repr(result) and "<table" in result._repr_html_()
 
     run("report", str(folder))
     (page,) = tmp_path.glob("results/report-*/report.html")
-    html = page.read_text(encoding="utf-8")
-    assert "Number agreement" in html and f"{row['plural']:.1f} % of the plurals" in html
+    assert "Number agreement" in page.read_text(encoding="utf-8")
+    text = (page.parent / "report.md").read_text(encoding="utf-8")
+    assert "## Number agreement" in text and f"{row['plural']:.1f} % of the plurals" in text
     assert (page.parent / "figures" / "number-A.svg").is_file()
 
 
