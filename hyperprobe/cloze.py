@@ -11,7 +11,7 @@ from typing import Any
 
 from hyperprobe.errors import UserError
 
-SLOT = "[MASK]"  # marks the slot in files and texts, whatever a model's own mask token is
+SLOT = "[MASK]"  # marks the slot in files and texts, whatever a model's mask token is
 # The marks of a template: subject, answer, and vectors ([V1], [V2], ...).
 MARK = re.compile(r"(\[X\]|\[Y\]|\[V[0-9]{1,6}\])")
 
@@ -35,7 +35,7 @@ class Cloze:
 
     @property
     def subject_span(self) -> tuple[int, int] | None:
-        """Where the subject stands in `text` (first match, any case), as [start, end)."""
+        """Where the subject is in `text` (first match, any case), as [start, end)."""
         if self.subject is None:
             return None
         start = self.text.lower().find(self.subject.lower())

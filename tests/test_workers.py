@@ -140,5 +140,5 @@ def test_the_error_is_one_of_users() -> None:
     def end(_: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.raises(UserError, match="--processes 1 goes on"):
+    with pytest.raises(UserError, match="--processes 1 continues"):
         list(in_order(end, range(9), 2))

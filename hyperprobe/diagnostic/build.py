@@ -120,7 +120,7 @@ def build_diagnostic(
 
     `name` is `lm-diagnostic` (18 fixed pairs; the other arguments do not apply)
     or `lm-diagnostic-extended`, of the `size` most frequent items (None: all).
-    Raises `UserError` for an unknown name or a size that cannot be had.
+    Raises `UserError` for an unknown name or a size that is out of range.
     """
     wordnet = wordnet or open_wordnet()
     if name == LM_DIAGNOSTIC:
@@ -192,8 +192,8 @@ def _most_frequent(frame: pd.DataFrame, size: int) -> pd.DataFrame:
     """
     if not len(CATEGORIES) <= size <= len(frame):
         raise UserError(
-            f"--size {size} cannot be had: give a number from {len(CATEGORIES)} (one item of each "
-            f"category) to {len(frame)} (all that WordNet gives)"
+            f"--size {size} is out of range: give a number from "
+            f"{len(CATEGORIES)} (one item of each category) to {len(frame)} (all that WordNet has)"
         )
     order = frame.sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
     is_kept = order.groupby("hypernym").cumcount() < n_kept(size)
@@ -224,7 +224,7 @@ def build(
     """Build the named sets and write each as `NAME.tsv` and `NAME.jsonl` into a run folder.
 
     `size` is a number or `all`. The same settings give the same bytes. Raises
-    `UserError` on an unknown name, a size that cannot be had or a bad WordNet.
+    `UserError` on an unknown name, a size out of range or a bad WordNet.
     """
     names, size = listed(names), str(size)
     wordnet = None if wordnet is None else Path(wordnet)

@@ -60,7 +60,7 @@ def corpus_files(paths: StrPath | Iterable[StrPath]) -> list[Path]:
 def read_chunks(
     path: Path, text_field: str, skipped: Skipped, at: Callable[[int], None] = lambda n: None
 ) -> Iterator[str]:
-    """About a megabyte of lines at a time; `at` hears the place in the file on disk.
+    """About a megabyte of lines at a time; `at` is called with the position in the file on disk.
 
     Lines that are no UTF-8 or longer than a megabyte are skipped and counted. A
     packed file that breaks off is read as far as it goes, and noted.
@@ -120,15 +120,15 @@ def _text(line: bytes, is_first: bool, skipped: Skipped) -> str | None:
         return None
 
 
-def _field(text: str, name: str, place: str) -> str:
+def _field(text: str, name: str, where: str) -> str:
     """The text under `name` in one line of JSONL."""
-    value = parse_json(text, place)
+    value = parse_json(text, where)
     if not isinstance(value, dict) or name not in value:
         raise UserError(
-            f"{place}: no JSON object with a {quoted(name)} field: name the field with --field"
+            f"{where}: no JSON object with a {quoted(name)} field: name the field with --field"
         )
     if not isinstance(value[name], str):
-        raise UserError(f"{place}: {name} must be a text, not {quoted(value[name])}: correct it")
+        raise UserError(f"{where}: {name} must be a text, not {quoted(value[name])}: correct it")
     return str(value[name])
 
 

@@ -1,10 +1,10 @@
-"""`contexts mine`: sentences for a diagnostic set's words from a user's own corpus.
+"""`contexts mine`: sentences for a diagnostic set's words from a user's corpus.
 
 A sentence that breaks no rule of a probe is kept as `probe`, another that breaks
 none of an ordinary sentence as `hyponym` or `hypernym`. Whether a probe is
 selective only a reader can tell. Of each word and kind the best few are kept,
 ties broken by a seeded hash: so the result depends neither on order nor on the
-number of processes, and a killed run that goes on ends at the same bytes.
+number of processes, and a killed run that is continued gives the same bytes.
 """
 
 from __future__ import annotations
@@ -165,12 +165,12 @@ def _all_chunks(
 ) -> Iterator[str]:
     """Every chunk of the corpus; `advance` hears of the bytes that are read."""
     for path in files:
-        place = 0
+        position = 0
 
         def at(now: int) -> None:
-            nonlocal place
-            advance(now - place)
-            place = now
+            nonlocal position
+            advance(now - position)
+            position = now
 
         yield from read_chunks(path, text_field, skipped, at)
 
@@ -214,7 +214,7 @@ def _kind(target: Target, word: str, sentence: str) -> str | None:
 
 def _merge(found: Found, part: Found, best: int) -> None:
     for key, entries in part.items():
-        # The same sentence may stand in the corpus twice.
+        # The corpus may have the same sentence twice.
         found[key] = sorted(set(found.get(key, []) + entries))[:best]
 
 

@@ -1,4 +1,4 @@
-"""Finished runs read back: `run.json` by its shape, tables by the digests that stand in it."""
+"""Finished runs read back: `run.json` by its shape, tables by the digests in it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 def _inside(name: str) -> str:
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or PureWindowsPath(name).drive:
-        raise ValueError("a file of a run must lie in its folder")
+        raise ValueError("a file of a run must be in its folder")
     return name
 
 

@@ -1,8 +1,8 @@
-"""Run folders: what was asked, what came out, and how to go on after an interrupt.
+"""Run folders: what was asked, what came out, and how to continue after an interrupt.
 
 A run's folder is named after its command and a digest of everything that
-decides its numbers, so that the same command finds its own unfinished work.
-Every file is written beside its place and moved there whole.
+decides its numbers, so that the same command finds its unfinished work.
+Every file is written under another name and then renamed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Run:
         """`options` are the arguments of the function that was called, from which the command
         line can be made again.
 
-        With `name`, which stands before the digest, cells are shared by all runs of the command
+        With `name`, which precedes the digest, cells are shared by all runs of the command
         under `results`: their keys must then say all that decides their numbers. Raises
         `UserError` for a seed that is none and for names that are not UTF-8.
         """
@@ -188,7 +188,7 @@ def _check_names(value: Any) -> None:
 
 
 def digest_of(identity: Any) -> str:
-    """Ten hex digits that stand for `identity` (JSON) under this version of hyperprobe."""
+    """Ten hex digits that identify `identity` (JSON) under this version of hyperprobe."""
     text = json.dumps([identity, hyperprobe.__version__], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 

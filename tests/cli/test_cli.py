@@ -122,7 +122,7 @@ def test_contexts_check_and_mine(tmp_path: Path):
     )
     done = run(tmp_path, "contexts", "check", "own.tsv")
     assert done.returncode == 1 and "1 sentences, 2 findings" in done.stderr
-    assert done.stdout.splitlines()[0].startswith("own.tsv:2: category: bird gives bird away")
+    assert done.stdout.splitlines()[0].startswith("own.tsv:2: category: bird reveals bird")
     (tmp_path / "corpus.txt").write_text("From the hedge the osprey sang and left for its nest.\n")
     done = run(tmp_path, "contexts", "mine", "corpus.txt")
     assert done.returncode == 0 and "probe" in done.stdout

@@ -142,7 +142,7 @@ def test_a_file_of_ones_own_gets_its_missing_columns(tmp_path: Path):
         ("a.tsv", GOOD, "a header and no rows"),
         ("a.tsv", "", "is empty"),
         ("a.tsv", GOOD + ROW + ROW.replace("[MASK]", "it"), "line 3: singular: must hold"),
-        ("a.tsv", GOOD + ROW + ROW, "line 3: 'robin' is there twice"),
+        ("a.tsv", GOOD + ROW + ROW, "line 3: 'robin' occurs twice"),
         ("a.tsv", GOOD + ROW.replace("\tbird\t", "\t\t"), "line 2: hypernym is empty"),
         ("a.tsv", GOOD + ROW + ROW.replace("robin", "wren").replace("birds", "bird"), "plurals"),
         ("a.jsonl", '{"hyponym": "robin"\n', "line 1"),
