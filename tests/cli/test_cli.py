@@ -211,4 +211,4 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130 and out == ""
-    assert err.count("\n") == 1 and "the same command goes on" in err
+    assert err.count("\n") == 1 and "the same command continues" in err

@@ -185,7 +185,7 @@ def test_ctrl_c_in_a_study(models: list[str], tmp_path: Path):
     os.kill(child, signal.SIGINT)
     assert end_of(child) == 130
     said = (tmp_path / "said.txt").read_text()
-    assert said.count("\n") == 1 and "the same command goes on" in said
+    assert said.count("\n") == 1 and "the same command continues" in said
     assert not list(results.rglob("run.json"))
 
 
