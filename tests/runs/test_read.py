@@ -246,7 +246,7 @@ def test_any_folder_is_read_or_refused(
     ends_in_one_line(lambda: read_run(folder).command_line)
 
 
-@fuzzed(20)
+@fuzzed(8)
 def test_any_folder_ends_in_a_result_or_in_one_line(
     data: st.DataObject, whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory
 ):
