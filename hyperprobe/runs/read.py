@@ -17,8 +17,10 @@ from hyperprobe.documents import Document, check, parse_json, read_bytes, read_t
 from hyperprobe.errors import UserError
 from hyperprobe.names import StrPath
 from hyperprobe.runs.command_line import command_line
+from hyperprobe.runs.files import file_digest
 
 MAX_TABLE = 4 << 30  # bytes
+PICTURES = (".svg", ".png")
 # Columns of texts, whatever they look like: a model may be called 7 or NA.
 TEXTS = (
     "analysis", "category", "command", "control", "diagnostic", "hypernym", "hyponym", "input",
@@ -137,7 +139,10 @@ def damaged(path: Path) -> UserError:
 
 
 def read_run(folder: StrPath) -> FinishedRun:
-    """A finished run. Raises `UserError` when `folder` is none or its `run.json` is damaged."""
+    """A finished run, every table of which is as it was written (figures are not looked at).
+
+    Raises `UserError` when `folder` is none, or when its `run.json` or a table was changed.
+    """
     folder = Path(folder)
     path = folder / "run.json"
     if not path.is_file():
@@ -151,4 +156,18 @@ def read_run(folder: StrPath) -> FinishedRun:
         check(RunNotes, notes, str(path))
     except UserError as error:
         raise damaged(path) from error
+    for name, digest in notes["files"].items():
+        if not name.endswith(PICTURES):
+            _check_file(folder / name, digest)
     return FinishedRun(folder, notes)
+
+
+def _check_file(path: Path, digest: str) -> None:
+    try:
+        if file_digest(path) == digest:
+            return
+    except OSError as error:
+        raise UserError(
+            f"no {path.name} in {path.parent}: run the command that made it again"
+        ) from error
+    raise damaged(path)

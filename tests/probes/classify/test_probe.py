@@ -138,7 +138,7 @@ def test_encodings_are_stored_by_content(
     (stored,) = tmp_path.iterdir()
     stored.write_bytes(stored.read_bytes()[:100])  # damaged: encoded again
     assert represent(name, folds, tmp_path).vectors.equal(first.vectors)
-    monkeypatch.setattr("hyperprobe.probes.classify.representations.encode", None)
+    monkeypatch.setattr("hyperprobe.models.embedding.Encoder.encode", None)
     assert represent(name, folds, tmp_path).vectors.equal(first.vectors)
     with pytest.raises(TypeError):
         represent(name, folds.iloc[::2], tmp_path)
