@@ -48,15 +48,14 @@ def _part(command: str, runs: Runs) -> Part:
 
 
 def _maker(command: str) -> Callable[[Runs], Part]:
-    try:
-        maker: Callable[[Runs], Part] = load(COMMANDS[command].part)
-    except (KeyError, ModuleNotFoundError):
+    if command not in COMMANDS:
         return _unknown
+    maker: Callable[[Runs], Part] = load(COMMANDS[command].part)
     return maker
 
 
 def _unknown(runs: Runs) -> Part:
-    """Runs of a command that has no part in this version."""
+    """Runs of a command that this version does not know."""
     words = "This version of hyperprobe has no tables of this command; the provenance is below."
     return Part(
         sections=tuple(

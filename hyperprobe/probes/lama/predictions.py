@@ -23,6 +23,7 @@ import pandas as pd
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.models.base import Answerer, ClozeModel, Ranking, Scores, rank_scores
 from hyperprobe.names import FREQ
+from hyperprobe.predictions import add_gold, add_ranking
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
 from hyperprobe.probes.lama.sources import Relation
@@ -134,27 +135,17 @@ def answers_frame(
 ) -> pd.DataFrame:
     """The predictions frame of one prompt: a row per fact, from its ranking."""
     frame = _about(relation, facts, [cloze.text for cloze in clozes])
-    unscored = ~np.isfinite(ranking.top_score[:, 0])  # the model has no answer at all
     frame["prompt"] = prompt
     frame["model"] = model.name
-    _add_gold(frame, ranking)
     words = [[candidates.words[i] for i in row] for row in ranking.top]
-    frame["best"] = [None if u else row[0] for u, row in zip(unscored, words, strict=True)]
-    frame["best_score"] = np.where(unscored, np.nan, ranking.top_score[:, 0])
-    frame["top"] = [[] if u else row for u, row in zip(unscored, words, strict=True)]
+    answered = add_ranking(frame, ranking, words, in_list_order=True)
+    frame["top"] = [row if a else [] for a, row in zip(answered, words, strict=True)]
     frame["top_scores"] = [
-        [] if u else row.tolist() for u, row in zip(unscored, ranking.top_score, strict=True)
+        row.tolist() if a else [] for a, row in zip(answered, ranking.top_score, strict=True)
     ]
     frame["n_subject_words"] = [len(fact.subject.split()) for fact in facts]
     frame["n_subject_pieces"] = model.n_pieces([fact.subject for fact in facts])
     return frame
-
-
-def _add_gold(frame: pd.DataFrame, ranking: Ranking) -> None:
-    frame["gold_score"] = ranking.gold_score
-    frame["gold_rank"] = ranking.gold_place
-    frame["gold_tied"] = ranking.gold_tied
-    frame["gold_tied_before"] = ranking.gold_tied_before
 
 
 def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
@@ -242,5 +233,5 @@ def predict_mentions(
     frame = _about(relation, facts, texts)
     frame["item"] = [_item(i, fact) for i, fact in zip(places, facts, strict=True)]
     frame["model"] = model.name
-    _add_gold(frame, ranking)
+    add_gold(frame, ranking, in_list_order=True)
     return frame

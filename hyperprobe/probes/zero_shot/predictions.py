@@ -20,9 +20,10 @@ import pandas as pd
 
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.lexicon.morphology import indefinite_article
-from hyperprobe.models.base import ClozeModel, Ranking, Scores, as_text_model, rank_scores
+from hyperprobe.models.base import ClozeModel, Scores, as_text_model, rank_scores
 from hyperprobe.names import MAJORITY, RANDOM
 from hyperprobe.options import Article
+from hyperprobe.predictions import add_ranking
 from hyperprobe.probes.zero_shot.metrics import SCORE
 
 TOP_K = 5
@@ -150,7 +151,7 @@ def closed_predictions(
     others = scores.copy()
     others[np.arange(len(rows)), right] = -np.inf
     part = _about(rows, gold)
-    _add_ranking(part, ranking, [[categories[i] for i in row] for row in ranking.top])
+    add_ranking(part, ranking, [[categories[i] for i in row] for row in ranking.top])
     best_other = others.max(axis=1)
     part["margin"] = part["gold_score"] - np.where(np.isfinite(best_other), best_other, np.nan)
     for i, category in enumerate(categories):
@@ -174,20 +175,9 @@ def _open(
         ranking = model.rank(clozes, words, gold, TOP_K)
         top = [[words.words[i] for i in row] for row in ranking.top]
     part = _about(rows, probe.gold)
-    _add_ranking(part, ranking, top)
+    add_ranking(part, ranking, top)
     part["top"] = top
     return part
-
-
-def _add_ranking(part: pd.DataFrame, ranking: Ranking, top: list[list[str]]) -> None:
-    """Adds where gold stands, and the first of the `top` words with its score."""
-    best_score = ranking.top_score[:, 0]
-    answered = np.isfinite(best_score)
-    part["gold_score"] = ranking.gold_score
-    part["gold_rank"] = ranking.gold_rank
-    part["gold_tied"] = ranking.gold_tied
-    part["best"] = [row[0] if a else None for a, row in zip(answered, top, strict=True)]
-    part["best_score"] = np.where(answered, best_score, np.nan)
 
 
 def _about(rows: pd.DataFrame, gold: str) -> pd.DataFrame:
