@@ -12,7 +12,8 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n auto --dist loadfile
 
 benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.scoring

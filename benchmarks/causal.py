@@ -4,7 +4,7 @@
 
 One random-weight model of DistilGPT-2's shape. "alone" runs each (prompt, candidate)
 text by itself, "batched" all texts in length-sorted batches of hyperprobe's size,
-neither shares anything, and both apply the head at the scored places only. These two
+neither shares anything, and both apply the head at the scored positions only. These two
 are timed on a random sample of the prompts and scaled up.
 """
 
@@ -16,7 +16,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,19 +106,26 @@ def compare(
     ]
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--sample", type=int, default=64, help="prompts that the rivals score")
     parser.add_argument("--threads", type=int, default=1)
-    arguments = parser.parse_args()
+    parser.add_argument("--diagnostic", default="lm-diagnostic-extended")
+    parser.add_argument("--width", type=int, default=768)
+    arguments = parser.parse_args(words)
     torch.set_num_threads(arguments.threads)
-    frame = load_diagnostic("lm-diagnostic-extended")
+    frame = load_diagnostic(arguments.diagnostic)
     texts = [*frame["singular"], *frame["plural"], *frame["contextual"]]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         save_gpt2(
-            Path(folder), texts, 4000, vocab_size=50_257, n_layer=arguments.layers, n_embd=768
+            Path(folder),
+            texts,
+            4000,
+            vocab_size=50_257,
+            n_layer=arguments.layers,
+            n_embd=arguments.width,
         )
         for probe in (SINGULAR, CONTEXTUAL):
             candidates = CandidateSet.of(frame[probe.gold])

@@ -61,7 +61,9 @@ def _take(facts: list[Fact], n: int, seed: int) -> list[Fact]:
     return repeated[:n]
 
 
-def random_bert_base(candidates: CandidateSet) -> tuple[BertForMaskedLM, BertTokenizer]:
+def random_bert_base(
+    candidates: CandidateSet, n_layers: int = 12
+) -> tuple[BertForMaskedLM, BertTokenizer]:
     """A random-weight model of BERT-base's size whose vocabulary holds every candidate."""
     letters = sorted({letter for word in candidates.words for letter in word} | set("'().,-"))
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *candidates.words]
@@ -71,5 +73,7 @@ def random_bert_base(candidates: CandidateSet) -> tuple[BertForMaskedLM, BertTok
         vocab={piece: i for i, piece in enumerate(dict.fromkeys(pieces))}, do_lower_case=False
     )
     torch.manual_seed(0)
-    model = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer))).eval()
+    model = BertForMaskedLM(
+        BertConfig(vocab_size=len(tokenizer), num_hidden_layers=n_layers)
+    ).eval()
     return model, tokenizer

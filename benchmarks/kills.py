@@ -14,6 +14,7 @@ import random
 import signal
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -50,11 +51,12 @@ def cells_of(results: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
+    parser.add_argument("--items", type=int, default=20, help="of each of the two sets")
+    arguments = parser.parse_args(words)
     moments = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -69,7 +71,8 @@ def main() -> None:
         sets = []
         for i in range(2):
             sets.append(str(folder / f"set{i}.tsv"))
-            frame.iloc[i * 20 : i * 20 + 20].to_csv(sets[-1], sep="\t", index=False)
+            chosen = frame.sample(arguments.items, random_state=i)
+            chosen.to_csv(sets[-1], sep="\t", index=False)
         path = folder / "kills.toml"
         path.write_text(f"models = {models}\ndiagnostics = {sets}\n")
 

@@ -10,9 +10,10 @@ are the sums over the same tokens. A peer that is not installed is left out.
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,10 @@ LIMIT = 1e-4
 Score = Callable[[Cloze, str], float]
 
 
-def clozes() -> list[Cloze]:
+def clozes(n: int) -> list[Cloze]:
     """Prompts with the slot before the full stop, and with text after it."""
     frame = load_diagnostic("lm-diagnostic")
-    texts = list(frame["singular"][:9])
+    texts = list(frame["singular"][:n])
     texts += [text.replace("[MASK].", "[MASK] in the old garden.") for text in texts]
     return [parse_cloze(text, text) for text in texts]
 
@@ -118,9 +119,12 @@ def quiz(ours: Any, kind: str, **how: str) -> Score:
     return score
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--prompts", type=int, default=9, help="prompts, each in two wordings")
+    n_prompts = parser.parse_args(arguments).prompts
     warnings.simplefilter("ignore")
-    prompts = clozes()
+    prompts = clozes(n_prompts)
     words = CandidateSet(("bird", "insect", "vegetable", "birdhouse", "wheelbarrow"))
     texts = [cloze.text for cloze in prompts] * 20 + list(words.words)
     rows = []

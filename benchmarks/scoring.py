@@ -22,7 +22,8 @@ from transformers import BertForMaskedLM, BertTokenizer, pipeline
 
 from benchmarks.facts import Fact, hypernymy_facts, lama_facts, random_bert_base
 from hyperprobe.cloze import CandidateSet
-from hyperprobe.models.masked import CPU_ROWS, CPU_TOKENS, MaskedModel
+from hyperprobe.models.language import CPU_ROWS, CPU_TOKENS
+from hyperprobe.models.masked import MaskedModel
 from hyperprobe.render.terminal import print_table
 
 REFERENCE_BATCH = 32
@@ -54,11 +55,11 @@ def reference_ranks(
         for row, ids, (_, gold) in zip(log_probs, encoded["input_ids"], batch, strict=True):
             slot = (ids == tokenizer.mask_token_id).nonzero()[0, 0]
             filtered = row.index_select(dim=1, index=index)
-            values, places = filtered[slot].topk(min(REFERENCE_TOP, len(candidates)))
+            values, best = filtered[slot].topk(min(REFERENCE_TOP, len(candidates)))
             table = [
-                {"i": i, "log_prob": value, "word": candidates.words[place]}
-                for i, (value, place) in enumerate(
-                    zip(values.tolist(), places.tolist(), strict=True), start=1
+                {"i": i, "log_prob": value, "word": candidates.words[column]}
+                for i, (value, column) in enumerate(
+                    zip(values.tolist(), best.tolist(), strict=True), start=1
                 )
             ]
             ranks.append(next((r["i"] for r in table if r["word"] == gold), 0))
@@ -156,21 +157,22 @@ def measure(run: Callable[[], list]) -> tuple[float, float, list]:
     return seconds, memory.megabytes, ranks
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lama", type=Path, help="a folder with data/ and vocab/ as LAMA has them")
     parser.add_argument("--facts", type=int, default=1000, help="facts that all are timed on")
     parser.add_argument("--memory-facts", type=int, default=5000, help="facts for our own memory")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
+    parser.add_argument("--layers", type=int, default=12, help="of BERT-base's 12")
+    arguments = parser.parse_args(words)
     torch.set_num_threads(arguments.threads)
     if arguments.lama:
         many, candidates = lama_facts(arguments.lama, arguments.memory_facts, arguments.seed)
     else:
         many, candidates = hypernymy_facts(arguments.memory_facts, arguments.seed)
     facts = many[: arguments.facts]
-    weights, tokenizer = random_bert_base(candidates)
+    weights, tokenizer = random_bert_base(candidates, arguments.layers)
     ours = MaskedModel("random-bert-base", weights, tokenizer, {})
     warm = facts[:32]
     bare_encoder(ours, warm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,9 @@ from typing import Any
 
 from hyperprobe.errors import UserError
 
-SLOT = "[MASK]"  # marks the slot in files and texts, whatever a model's own mask token is
+SLOT = "[MASK]"  # marks the slot in files and texts, whatever a model's mask token is
+# The marks of a template: subject, answer, and vectors ([V1], [V2], ...).
+MARK = re.compile(r"(\[X\]|\[Y\]|\[V[0-9]{1,6}\])")
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Cloze:
 
     @property
     def subject_span(self) -> tuple[int, int] | None:
-        """Where the subject stands in `text` (first match, any case), as [start, end)."""
+        """Where the subject is in `text` (first match, any case), as [start, end)."""
         if self.subject is None:
             return None
         start = self.text.lower().find(self.subject.lower())
@@ -91,5 +94,5 @@ class CandidateSet:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Word -> its place in `words`."""
+        """Word -> its index in `words`."""
         return {word: i for i, word in enumerate(self.words)}

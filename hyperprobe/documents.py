@@ -135,7 +135,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def parse_json(text: str, where: str) -> Any:
-    """The value in a JSON text; `where` says where the text stands."""
+    """The value in a JSON text; `where` names the text in messages."""
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -190,8 +190,8 @@ def read_tsv(
 ) -> list[tuple[int, dict[str, str]]]:
     """(line number, column -> cell) of a tab-separated table with a header and at least one row.
 
-    Cells are texts as they stand, without any quoting. Every row has as many cells as the
-    header; blank lines are passed over.
+    Cells are texts, without any quoting. Every row has as many cells as the
+    header; blank lines are skipped.
     """
     lines = ((number, line) for number, line in read_lines(path, what, limit) if line.strip())
     header_line, header = next(lines, (0, ""))

@@ -14,8 +14,11 @@ class UserError(Exception):
     """Bad input or a missing resource; its message is one line fit for the terminal.
 
     The command line prints it and exits with code 2. Library callers catch it
-    like any other exception.
+    like any other exception. IPython and notebooks show the line alone.
     """
+
+    def _render_traceback_(self) -> list[str]:
+        return [one_line(f"{type(self).__name__}: {self}")]
 
 
 def printable(text: str) -> str:

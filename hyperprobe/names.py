@@ -3,21 +3,26 @@ nothing loaded."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar, cast
 
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.families import FAMILIES, STATIC
 
 EMBEDDED = "embedded"
 RANDOM = "random:"  # prefix: the shape and tokenizer of the model named after it, random weights
 EMBEDDED_VECTORS = ("word2vec", "glove", "fasttext")
 EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
-VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors")
 
 # What rows of predictions are called that come from no model, or from a model asked otherwise.
 MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
 BASELINES = (MAJORITY, FREQ, CHARACTERS)
 CONTROL_PREFIXES = ("control:", "shuffled:")
+
+StrPath = str | os.PathLike[str]
+Word = TypeVar("Word", bound=str)
 
 
 def model_path(name: str) -> Path:
@@ -28,10 +33,47 @@ def model_path(name: str) -> Path:
     return EMBEDDED_FOLDER / "masked-lm" if name == EMBEDDED else Path(name)
 
 
-def is_vectors(name: str) -> bool:
-    """Whether a model of this name is a file of static vectors."""
+def file_family(name: str) -> str | None:
+    """The family whose file a model of this name is or would be; none for a language model of
+    Hugging Face."""
     path = model_path(name)
-    return path.is_file() or (path.suffix in VECTOR_SUFFIXES and not path.is_dir())
+    if path.is_dir():
+        return None
+    for family, about in FAMILIES.items():
+        if path.suffix and path.suffix in about.suffixes:
+            return family
+    return STATIC if path.is_file() else None
+
+
+def is_vectors(name: str) -> bool:
+    """Whether a model of this name is a file of static vectors, which read no text."""
+    family = file_family(name)
+    return family is not None and not FAMILIES[family].reads_text
+
+
+def listed(names: Word | Iterable[Word]) -> list[Word]:
+    """One name or several as a list: `"embedded"` is one name and not eight letters.
+
+    Paths become texts.
+    """
+    if isinstance(names, str | os.PathLike):
+        names = [names]
+    return [cast(Word, str(one)) if isinstance(one, os.PathLike) else one for one in names]
+
+
+def listed_paths(paths: StrPath | Iterable[StrPath]) -> list[Path]:
+    """One path or several as a list."""
+    return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(one) for one in paths]
+
+
+def is_baseline(name: str) -> bool:
+    """Whether rows of this name are a baseline's or a control's, and not those of a subject."""
+    return name in BASELINES or name.startswith((*CONTROL_PREFIXES, RANDOM))
+
+
+def is_subject(name: str) -> bool:
+    """Whether rows of this name are about a model that a user named, and no baseline."""
+    return not is_baseline(name) and name not in EMBEDDED_VECTORS
 
 
 def distinct_models(names: Iterable[str]) -> list[str]:

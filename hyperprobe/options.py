@@ -7,7 +7,9 @@ checked before anything heavy is imported.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal, TypedDict, get_args
 
 from hyperprobe.errors import UserError, quoted
@@ -16,11 +18,27 @@ Dtype = Literal["fp32", "bf16"]
 Pll = Literal["within-word", "original", "all-masked"]
 CausalScoring = Literal["full", "continuation"]
 Article = Literal["gold", "fixed", "marginal"]
+# What the probes can be asked to add or to do; their functions say what each means.
+ZeroShotControl = Literal["shuffled", "random"]
+LamaControl = Literal["random"]
+Setting = Literal["seen", "unseen", "both"]
+ClassifyAnalysis = Literal["layers", "control-task", "code-length"]
+Method = Literal["manual", "lpaqa", "mine", "autoprompt", "optiprompt", "finetune"]
+PromptsControl = Literal["none", "random-model", "random-embeddings"]
 
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 PLLS: tuple[Pll, ...] = get_args(Pll)
 CAUSAL_SCORINGS: tuple[CausalScoring, ...] = get_args(CausalScoring)
 ARTICLES: tuple[Article, ...] = get_args(Article)
+ZERO_SHOT_CONTROLS: tuple[ZeroShotControl, ...] = get_args(ZeroShotControl)
+LAMA_CONTROLS: tuple[LamaControl, ...] = get_args(LamaControl)
+SETTINGS: tuple[Setting, ...] = get_args(Setting)
+CLASSIFY_ANALYSES: tuple[ClassifyAnalysis, ...] = get_args(ClassifyAnalysis)
+METHODS: tuple[Method, ...] = get_args(Method)
+PROMPTS_CONTROLS: tuple[PromptsControl, ...] = get_args(PromptsControl)
+N_NETS = 5  # of `classify`, on each fold
+STEPS, N_CANDIDATES, VECTORS = 100, 10, "manual"  # of AutoPrompt and OptiPrompt
+RESULTS, LAMA_DATA = Path("results"), Path("lama-data")
 SPREAD = "spread"  # over all GPUs, then the CPU
 MAX_SEED = 2**32 - 1  # numpy takes no more
 _DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:(0|[1-9][0-9]{0,2}))?")
@@ -71,6 +89,12 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raises `UserError` unless `value` is one of `choices`."""
     if value not in choices:
         raise UserError(f"unknown {name} {quoted(value)}: choose from {', '.join(choices)}")
+
+
+def check_choices(name: str, values: Iterable[Any], choices: tuple[str, ...]) -> None:
+    """Raises `UserError` unless each of `values` is one of `choices`."""
+    for value in values:
+        check_choice(name, value, choices)
 
 
 def check_device(device: str) -> str:

@@ -42,7 +42,7 @@ def run_parallel(
         torch.set_num_threads(1)
 
     pool = ThreadPoolExecutor(n_threads, initializer=one_thread)
-    with threadpool_limits(1, user_api="blas"):  # numpy's own products
+    with threadpool_limits(1, user_api="blas"):  # numpy's products
         try:
             futures = [pool.submit(work, item, check) for item in items]
             return [future.result() for future in futures]

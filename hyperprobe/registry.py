@@ -15,11 +15,14 @@ class Command:
     """A command that leaves runs.
 
     `result` is the class of what it gives back, with `read(run)` that makes one from a finished
-    run; `part` the function from runs (label -> finished run) to their part of a report.
+    run; `part` the function from runs (label -> finished run) to their part of a report. A
+    command that is `about` the runs of another, and names their predictions by digest as
+    `predictions` in its settings, gets those runs of a report too.
     """
 
     result: str
     part: str
+    about: str = ""
 
 
 COMMANDS: dict[str, Command] = {
@@ -32,7 +35,9 @@ COMMANDS: dict[str, Command] = {
         "hyperprobe.probes.zero_shot.report:study_part",
     ),
     "analyze": Command(
-        "hyperprobe.analysis.analyze:AnalysisResult", "hyperprobe.analysis.report:part"
+        "hyperprobe.analysis.analyze:AnalysisResult",
+        "hyperprobe.analysis.report:part",
+        about="zero-shot",
     ),
     "lama": Command(
         "hyperprobe.probes.lama.probe:LamaResult", "hyperprobe.probes.lama.report:part"
@@ -47,11 +52,11 @@ COMMANDS: dict[str, Command] = {
         "hyperprobe.comparison.runs:Comparison", "hyperprobe.comparison.report:part"
     ),
 }
-# Analyses of zero-shot runs, in the order in which they are read.
+# Analyses of zero-shot runs, in the order of their rows in `metrics.csv`.
 ANALYSES: tuple[str, ...] = tuple(
     f"hyperprobe.analysis.{name}:ANALYSIS"
     for name in (
-        "agreement", "frequency", "coin", "pairs", "errors", "prior", "article", "negation",
+        "frequency", "coin", "pairs", "errors", "agreement", "prior", "article", "negation",
         "wording",
     )
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Work shared out to processes that end when they should: with the work, Ctrl-C, TERM, a kill.
 
-Each worker has a pipe of its own and one piece of work at a time, in turn. So nothing is
+Each worker has its pipe and one piece of work at a time, in turn. So nothing is
 locked, no thread runs, and the end of a pipe tells each side that the other is gone.
 """
 
@@ -48,7 +48,7 @@ def in_order(
         except (EOFError, ConnectionError) as error:
             raise UserError(
                 "a process of the search was killed (out of memory?): the same command with "
-                "--processes 1 goes on where this one stopped"
+                "--processes 1 continues"
             ) from error
 
 
@@ -61,7 +61,7 @@ def _result(pipe: Connection) -> Any:
 
 @contextmanager
 def _workers(work: Callable[[Any], Any], number: int) -> Iterator[list[Connection]]:
-    """Pipes to processes that are gone when the block is left, be it by SIGTERM."""
+    """Pipes to processes that end when the block is left, even by SIGTERM."""
     context = multiprocessing.get_context("fork")
     pipes: list[Connection] = []
     processes = []

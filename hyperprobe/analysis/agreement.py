@@ -5,13 +5,25 @@ After Ravichander et al. (2020, section 3.5 and Figure 2).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import pandas as pd
 
-from hyperprobe.analysis.outcomes import each_model, each_outcome
+from hyperprobe.analysis.base import Analysis, Frames, Material
+from hyperprobe.analysis.outcomes import each_model, each_outcome, titled
+from hyperprobe.data.published import read_published
+from hyperprobe.diagnostic.build import PAPER_SIZE
 from hyperprobe.probes.zero_shot.metrics import SCORE
+from hyperprobe.probes.zero_shot.tables import BERT, category_order, has_paper_items, largest_set
+from hyperprobe.render.charts import legend, name_rows, percent_axis, stacked
+from hyperprobe.render.document import Picture
+from hyperprobe.render.figure import GRID, MARKERS, SERIES, new_figure, styled
+from hyperprobe.render.table import Cell, Table, count, make_table, share, source_of, text
 
 OUTCOMES = ("both", "singular_only", "plural_only", "neither")
 ALL = "all"
+N_PICTURED = 6  # models
 
 
 def agreement(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -41,9 +53,9 @@ def category_scores(predictions: pd.DataFrame) -> pd.DataFrame:
     log-probability for language models and a cosine for vectors.
     """
     rows = []
-    for diagnostic, model, own in each_model(predictions):
-        columns = [c for c in own.columns if c.startswith(SCORE) and own[c].notna().any()]
-        closed = own[own["probe"].isin(("singular", "plural"))]
+    for diagnostic, model, asked in each_model(predictions):
+        columns = [c for c in asked.columns if c.startswith(SCORE) and asked[c].notna().any()]
+        closed = asked[asked["probe"].isin(("singular", "plural"))]
         for (probe, hypernym), part in closed.groupby(["probe", "hypernym"], sort=False):
             row = {"diagnostic": diagnostic, "model": model, "probe": probe, "hypernym": hypernym}
             for column in columns:
@@ -56,3 +68,130 @@ def category_scores(predictions: pd.DataFrame) -> pd.DataFrame:
                     }
                 )
     return pd.DataFrame(rows)
+
+
+def _tables(table: pd.DataFrame) -> Iterator[Table]:
+    whole = table[table["category"] == ALL]
+    shares: dict[str, Cell] = {name.replace("_", " "): share(name) for name in OUTCOMES}
+    caption = ""
+    rows = whole
+    if has_paper_items(whole):
+        published, source = read_published("hypernymy_singular_plural_agreement")
+        paper = {r.outcome.replace(" ", "_"): r.percent for r in published.itertuples()}
+        rows = pd.concat([whole, pd.DataFrame([{"model": BERT, "n_items": PAPER_SIZE, **paper}])])
+        caption = f"Last line: {source}."
+    yield make_table(
+        titled(table, "right in the singular, the plural, both or neither (percent)"),
+        rows,
+        {"model": text("model"), "items": count("n_items"), **shares},
+        caption,
+        "agreement.csv",
+    )
+    asked = [name for name in table["model"].unique() if f"control:{name}" in set(table["model"])]
+    subjects = table[(table["category"] != ALL) & table["model"].isin(asked)]
+    if subjects.empty:
+        return
+    yield make_table(
+        titled(table, "the same by category, language models (percent)"),
+        subjects.sort_values("category", key=category_order, kind="stable"),
+        {"category": text("category"), "model": text("model"), "items": count("n_items"), **shares},
+        source="agreement.csv",
+    )
+
+
+def agreement_figure(agreement: pd.DataFrame) -> Any:
+    """For one model, the share of each category right in both numbers, in one, in neither."""
+    with styled():
+        table = agreement[agreement["category"] != ALL]
+        table = table.sort_values("category", key=category_order, kind="stable")
+        figure, axes = new_figure(1.0 + len(table) * 0.27)
+        names = {name: name.replace("_", " ") for name in OUTCOMES}
+        stacked(axes, table, names)
+        name_rows(axes, [f"{r.category} ({r.n_items})" for r in table.itertuples()])
+        percent_axis(axes, "percent of the nouns")
+        legend(figure, axes, 4)
+    return figure
+
+
+def scores_figure(scores: pd.DataFrame) -> Any:
+    """For one model, the mean score of every category for the nouns of each (the paper's Fig. 2).
+
+    The large dot is the right category: it should stand rightmost.
+    """
+    with styled():
+        order = scores[["hypernym"]].drop_duplicates().sort_values("hypernym", key=category_order)
+        categories = list(order["hypernym"])
+        figure, axes = new_figure(0.9 + len(categories) * 0.42)
+        for series, probe in enumerate(("singular", "plural")):
+            part = scores[scores["probe"] == probe]
+            rows = part["hypernym"].map(categories.index) + (series - 0.5) * 0.36
+            right = part["category"] == part["hypernym"]
+            axes.plot(
+                part["score"][~right], rows[~right], "|", markersize=6, color=SERIES[5],
+                label="a wrong category" if series else None,
+            )  # fmt: skip
+            axes.plot(
+                part["score"][right], rows[right], MARKERS[series], markersize=7, linestyle="none",
+                color=SERIES[series], label=f"the right one, {probe}",
+            )  # fmt: skip
+        for line in range(1, len(categories)):
+            axes.axhline(line - 0.5, color=GRID, linewidth=0.7)
+        name_rows(axes, categories)
+        axes.set_xlabel("mean log-probability of the category, nats")
+        legend(figure, axes)
+    return figure
+
+
+def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
+    for i, name in enumerate(models[:N_PICTURED]):
+        table = largest_set(frames["agreement"])
+        part = table[table["model"] == name]
+        if len(part):
+            yield Picture(
+                f"agreement-{i + 1}",
+                agreement_figure(part),
+                f"{name}: a category that is known is blue all the way. The middle parts are "
+                "nouns whose category depends on grammatical number.",
+                source_of(part, "agreement.csv"),
+            )
+        scores = largest_set(frames["category_scores"])
+        part = scores[scores["model"] == name]
+        if len(part):
+            yield Picture(
+                f"scores-{i + 1}",
+                scores_figure(part),
+                f"{name}: mean log-probability of each category for the nouns of one, in both "
+                "numbers. The large mark is the right category and should stand rightmost.",
+                source_of(part, "category_scores.csv"),
+            )
+
+
+def _sentence(model: str, rows: pd.DataFrame) -> str:
+    row = rows.iloc[0]
+    return (
+        f"{model} is right in both on {row['both']:.1f} % of the nouns, in "
+        f"the singular only on {row['singular_only']:.1f} %, in the plural only on "
+        f"{row['plural_only']:.1f} %, in neither on {row['neither']:.1f} %."
+    )
+
+
+def _compute(material: Material) -> dict[str, pd.DataFrame]:
+    return {
+        "agreement": agreement(material.predictions),
+        "category_scores": category_scores(material.predictions),
+    }
+
+
+ANALYSIS = Analysis(
+    name="agreement",
+    title="Singular against plural",
+    words="The same noun asked about one and about many.",
+    files=("agreement", "category_scores"),
+    lists=("category_scores",),
+    compute=_compute,
+    tables={"agreement": _tables},
+    pictures=_pictures,
+    lead="Singular and plural",
+    sentence=_sentence,
+    is_first=True,
+)

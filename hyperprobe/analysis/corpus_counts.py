@@ -109,7 +109,7 @@ def _pairs(predictions: pd.DataFrame) -> dict[str, str]:
 
 
 def patterns(category: str) -> dict[str, re.Pattern[str]]:
-    """Name -> pattern whose one group is the hyponym: the probes' own form, and Hearst's (1992)."""
+    """Name -> pattern whose one group is the hyponym: the probes' form, and Hearst's (1992)."""
     category, many = re.escape(category), re.escape(plural(category))
     hearst = (
         rf"\b{many},? such as (?:an? |the )?{_WORD}",

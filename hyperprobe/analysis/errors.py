@@ -13,16 +13,31 @@ answers of BERT, told apart automatically. The first that fits counts:
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import pandas as pd
 
-from hyperprobe.analysis.outcomes import each_model
+from hyperprobe.analysis.base import Analysis, Frames, Material
+from hyperprobe.analysis.outcomes import each_model, titled
+from hyperprobe.data.published import read_published
 from hyperprobe.diagnostic.build import CATEGORIES
 from hyperprobe.lexicon.wordnet import open_wordnet
+from hyperprobe.probes.zero_shot.tables import BERT, has_paper_items, largest_set
+from hyperprobe.render.charts import legend, name_rows, percent_axis, short_name, stacked
+from hyperprobe.render.document import Picture
+from hyperprobe.render.figure import new_figure, styled
+from hyperprobe.render.table import RUN, Table, count, make_table, number, source_of, text
 
 CLASSES = ("itself", "hypernym", "generic", "fragment", "other")
+NAMES = {
+    "itself": "the hyponym itself",
+    "hypernym": "valid hypernym",
+    "generic": "generic word",
+    "fragment": "piece of the word",
+    "other": "other",
+}
 GENERIC = frozenset(
     "noun verb adjective adverb pronoun word name surname nickname term title phrase letter "
     "thing object item entity something anything one kind type sort form class category group "
@@ -88,12 +103,14 @@ def error_shares(errors: pd.DataFrame) -> pd.DataFrame:
     `other` come with their share of that class (a model's default answers).
     """
     rows = []
-    for diagnostic, model, own in each_model(errors):
+    for diagnostic, model, wrong in each_model(errors):
         for name in CLASSES:
-            part = own[own["error"] == name].sort_values("score", ascending=False, kind="stable")
+            part = wrong[wrong["error"] == name].sort_values(
+                "score", ascending=False, kind="stable"
+            )
             answers = part["answer"].value_counts()
             row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "error": name}
-            row |= {"n_errors": len(part), "percent": 100 * len(part) / len(own)}
+            row |= {"n_errors": len(part), "percent": 100 * len(part) / len(wrong)}
             row["examples"] = ", ".join(
                 f"{r.hyponym}: {r.answer}"
                 for r in part.drop_duplicates("answer").head(N_EXAMPLES).itertuples()
@@ -102,3 +119,96 @@ def error_shares(errors: pd.DataFrame) -> pd.DataFrame:
             row["commonest_percent"] = 100 * answers.iloc[0] / len(part) if len(answers) else 0.0
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _tables(table: pd.DataFrame) -> Iterator[Table]:
+    keys = ["model", *([RUN] if RUN in table else [])]
+    rows = table.pivot_table(index=keys, columns="error", values="percent", sort=False)
+    rows["n"] = table.groupby(keys, sort=False)["n_errors"].sum()
+    rows = rows.reset_index()
+    caption = ""
+    if has_paper_items(table):
+        published, source = read_published("hypernymy_error_analysis")
+        paper = dict(zip(("itself", "hypernym", "generic", "fragment", "other"),
+                         published["percent"], strict=True))  # fmt: skip
+        rows = pd.concat([rows, pd.DataFrame([{"model": BERT, "n": 50, **paper}])])
+        caption = f"Last line: {source}, told apart by hand."
+    yield make_table(
+        titled(table, "kinds of wrong open-vocabulary answers (percent of the errors)"),
+        rows,
+        {"model": text("model"), "errors": count("n")}
+        | {NAMES[name]: number(name, 1) for name in CLASSES},
+        caption,
+        "errors.csv",
+    )
+    part = table[(table["n_errors"] > 0) & ~table["model"].str.contains(":")]
+    yield make_table(
+        titled(table, "examples of wrong answers, surest first"),
+        part,
+        {
+            "kind": lambda row: NAMES[str(row["error"])],
+            "model": text("model"),
+            "noun: answer": text("examples"),
+            "commonest answer": lambda r: f"{r['commonest']} ({r['commonest_percent']:.0f} %)",
+        },
+        source="errors.csv",
+    )
+
+
+def errors_figure(errors: pd.DataFrame) -> Any:
+    """The kinds of wrong open-vocabulary answers of each model, as shares of its errors."""
+    with styled():
+        table = errors.pivot_table(index="model", columns="error", values="percent", sort=False)
+        table = table.reindex(columns=list(CLASSES)).fillna(0).reset_index()
+        figure, axes = new_figure(1.15 + len(table) * 0.34)
+        stacked(axes, table, {name: NAMES[name] for name in CLASSES})
+        name_rows(axes, [short_name(name) for name in table["model"]])
+        percent_axis(axes, "percent of the wrong answers")
+        legend(figure, axes, 3)
+    return figure
+
+
+def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
+    part = largest_set(frames["errors"])
+    part = part[~part["model"].str.startswith("shuffled:")]
+    if has_paper_items(part):
+        published, _ = read_published("hypernymy_error_analysis")
+        order = ["itself", "hypernym", "generic", "fragment", "other"]
+        paper = pd.DataFrame({"model": BERT, "error": order, "percent": published["percent"]})
+        part = pd.concat([part, paper])
+    yield Picture(
+        "errors",
+        errors_figure(part),
+        "Green answers are not wrong at all, only outside the nine categories; blue and purple "
+        "ones copy the noun or a piece of it.",
+        source_of(part, "errors.csv"),
+    )
+
+
+def _sentence(model: str, rows: pd.DataFrame) -> str:
+    share = rows.set_index("error")["percent"]
+    return (
+        f"of the wrong open answers of {model}, {share['itself']:.0f} % repeat the noun, "
+        f"{share['hypernym']:.0f} % are other valid hypernyms, {share['generic']:.0f} % are "
+        f"generic words and {share['fragment']:.0f} % pieces of the noun."
+    )
+
+
+def _compute(material: Material) -> dict[str, pd.DataFrame]:
+    errors = open_errors(material.predictions)
+    return {"errors": error_shares(errors), "open_errors": errors}
+
+
+ANALYSIS = Analysis(
+    name="errors",
+    title="Errors",
+    words="What the models say when they may say anything.",
+    files=("errors", "open_errors"),
+    lists=("open_errors",),
+    compute=_compute,
+    tables={"errors": _tables},
+    pictures=_pictures,
+    lead="Errors",
+    sentence=_sentence,
+    reason=lambda material: "no open answer is wrong",
+)

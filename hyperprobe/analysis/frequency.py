@@ -15,10 +15,26 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kruskal, shapiro
 
+from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.corpus_counts import CorpusCounts
-from hyperprobe.analysis.outcomes import each_outcome
+from hyperprobe.analysis.outcomes import each_outcome, probe_name, titled
+from hyperprobe.names import is_baseline
 from hyperprobe.probes.zero_shot.metrics import FREQUENCY_BANDS
-from hyperprobe.statistics.intervals import bootstrap_interval
+from hyperprobe.probes.zero_shot.tables import largest_set
+from hyperprobe.render.charts import legend, short_name
+from hyperprobe.render.document import Picture
+from hyperprobe.render.figure import MARKERS, SERIES, new_figure, styled
+from hyperprobe.render.table import (
+    Table,
+    count,
+    format_p_value,
+    make_table,
+    number,
+    p_value,
+    source_of,
+    text,
+)
+from hyperprobe.statistics.columns import mean_columns
 
 WORDFREQ = "wordfreq"  # occurrences in 10^9 words
 PROBES = ("singular", "plural", "contextual", "paired_singular_plural")
@@ -92,13 +108,11 @@ def frequency_curve(
             part = table[(bands == band) & value.notna()]
             if part.empty:
                 continue
-            row = {"source": source, "diagnostic": diagnostic, "model": model, "band": band}
+            row: dict[str, Any] = {"source": source, "diagnostic": diagnostic, "model": model}
+            row |= {"band": band}
             row |= {"from": edges[band], "to": edges[band + 1], "n_items": len(part)}
             for probe in PROBES:
-                right = part[probe].dropna().to_numpy()
-                low, high = bootstrap_interval(right, seed=seed)
-                row[probe] = 100 * right.mean() if len(right) else math.nan
-                row |= {f"{probe}_low": 100 * low, f"{probe}_high": 100 * high}
+                row |= mean_columns(probe, part[probe].dropna(), seed)
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -114,3 +128,118 @@ def _with_counts(
             if counts.words is not None and (counts.models is None or model in counts.models):
                 found = table["hyponym"].map(counts.words)
                 yield counts.source, diagnostic, model, table.assign(count=found)
+
+
+def _tables(table: pd.DataFrame) -> Iterator[Table]:
+    yield make_table(
+        titled(table, "are recognised nouns more frequent?"),
+        table[table["probe"].isin(("singular", "paired_singular_plural"))],
+        {
+            "model": text("model"),
+            "probe": probe_name,
+            "counts from": text("source"),
+            "n right": count("n_recognised"),
+            "their mean": number("mean_recognised", 0),
+            "n wrong": count("n_unrecognised"),
+            "their mean ": number("mean_unrecognised", 0),
+            "Kruskal-Wallis H": number("kruskal_h"),
+            "p": p_value("kruskal_p"),
+            "ε²": number("epsilon_squared", 3),
+            "right one more frequent, %": number("superiority", 1),
+        },
+        "wordfreq counts are occurrences in 10^9 words. ε² is the effect's size, 0 to 1; the last "
+        "column is how often a recognised noun is the more frequent one of a pair (50: no "
+        "effect). Other probes and Shapiro-Wilk p-values are in the file.",
+        "frequency.csv",
+    )
+
+
+def frequency_figure(curve: pd.DataFrame) -> Any:
+    """Singular accuracy over frequency bands, a panel for each source of counts."""
+    with styled():
+        sources = list(dict.fromkeys(curve["source"]))
+        models = list(dict.fromkeys(curve["model"]))
+        figure, panels = new_figure(
+            0.6 + 2.2 * len(sources), nrows=len(sources), sharey=True, squeeze=False
+        )
+        for axes, source in zip(panels[:, 0], sources, strict=True):
+            part = curve[curve["source"] == source]
+            bands = part.drop_duplicates("band").sort_values("band")
+            for series, model in enumerate(models):
+                line = part[part["model"] == model].sort_values("band")
+                x = [list(bands["band"]).index(band) for band in line["band"]]
+                y = line["singular"].to_numpy(float)
+                spread = np.abs(line[["singular_low", "singular_high"]].to_numpy(float).T - y)
+                shift = (series - (len(models) - 1) / 2) * 0.07
+                axes.errorbar(
+                    np.array(x) + shift, y, yerr=spread, marker=MARKERS[series % 6], markersize=5,
+                    color=SERIES[series % 6], elinewidth=1, linewidth=1.4, label=short_name(model),
+                )  # fmt: skip
+            names = [_band(row, source) for row in bands.to_dict("records")]
+            axes.set_xticks(range(len(bands)), names)
+            axes.set_ylim(-3, 103)
+            axes.set_ylabel("percent right")
+            axes.set_title(f"counts from {source}")
+            axes.set_xlabel("Zipf frequency" if source == WORDFREQ else "occurrences in the corpus")
+        legend(figure, panels[0, 0], 3)
+    return figure
+
+
+def _band(row: dict[str, Any], source: str) -> str:
+    """The band [from, to) in words."""
+    low, high = row["from"], row["to"]
+    if source == WORDFREQ:
+        return f"under {high:g}" if low == 0 else f"{low:g}+" if high > 8 else f"{low:g}–{high:g}"
+    if high == math.inf:
+        return f"{low:g}+"
+    return f"{low:g}" if high - low == 1 else f"{low:g}–{high - 1:g}"
+
+
+def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
+    curve = largest_set(frames["frequency_curve"])
+    shown = [m for m in dict.fromkeys(curve["model"]) if not is_baseline(m)][:6]
+    part = curve[curve["model"].isin(shown)]
+    yield Picture(
+        "frequency",
+        frequency_figure(part),
+        "A line that climbs says that frequent nouns are easier. Bands with few nouns have long "
+        "bars.",
+        source_of(part, "frequency_curve.csv"),
+    )
+
+
+def _sentence(model: str, rows: pd.DataFrame) -> str:
+    row = rows.iloc[-1]
+    if row["kruskal_p"] >= 0.05:
+        verdict = "are not clearly more or less frequent than"
+    elif row["superiority"] > 50:
+        verdict = "are more frequent than"
+    else:
+        verdict = "are rarer than"
+    return (
+        f"nouns that {model} recognises {verdict} those it does not "
+        f"(Kruskal-Wallis p {format_p_value(row['kruskal_p'])}; one of the former is the more "
+        f"frequent of a pair {row['superiority']:.0f} % of the time, counted in {row['source']})."
+    )
+
+
+def _compute(material: Material) -> dict[str, pd.DataFrame]:
+    predictions, counts = material.predictions, material.counts
+    return {
+        "frequency": frequency_test(predictions, counts),
+        "frequency_curve": frequency_curve(predictions, counts, material.seed),
+    }
+
+
+ANALYSIS = Analysis(
+    name="frequency",
+    title="Frequency",
+    words="Do models fail on rare nouns?",
+    files=("frequency", "frequency_curve"),
+    compute=_compute,
+    tables={"frequency": _tables},
+    pictures=_pictures,
+    lead="Frequency",
+    sentence=_sentence,
+    reason=lambda material: "the sets' nouns have no frequency, or are all right or all wrong",
+)

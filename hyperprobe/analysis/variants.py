@@ -1,15 +1,21 @@
-"""Questions that need the model again: other articles, negation, paraphrases of the prompt."""
+"""Questions that need the model again: other articles, negation, paraphrases of the prompt.
+
+Their analyses read one frame of singular predictions of language models with a `variant`
+beside the usual columns (`with_run_prompt`), compared item by item.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
 from hyperprobe.lexicon.morphology import indefinite_article
+from hyperprobe.models.base import ClozeModel
 from hyperprobe.options import ARTICLES, Article
 from hyperprobe.probes.zero_shot.predictions import SINGULAR, predict_probe
+from hyperprobe.statistics.ranks import success
 
 NEGATED = "negated"
 # {A} and {a} are the hyponym's article, {x} the hyponym, {b} the category's article.
@@ -29,7 +35,7 @@ TEMPLATES = (
 )
 
 
-def ask_again(model: Any, frame: pd.DataFrame, article: Article) -> pd.DataFrame:
+def ask_again(model: ClozeModel, frame: pd.DataFrame, article: Article) -> pd.DataFrame:
     """The model's predictions for every variant: two more article policies, negation, templates.
 
     `article` is the policy of the run, under which negation and templates are
@@ -63,3 +69,30 @@ def fill_template(frame: pd.DataFrame, template: str) -> list[str]:
         a, b = indefinite_article(hyponym), indefinite_article(hypernym)
         prompts.append(template.format(A=a.capitalize(), a=a, x=hyponym, b=b))
     return prompts
+
+
+def with_run_prompt(
+    predictions: pd.DataFrame, again: pd.DataFrame, article: Article
+) -> pd.DataFrame:
+    """`again` and, as the variant `article`, the run's singular probes of the same models."""
+    of_run = predictions[
+        (predictions["probe"] == "singular") & predictions["model"].isin(again["model"])
+    ]
+    return pd.concat([of_run.assign(variant=article), again], ignore_index=True)
+
+
+def each_asked(
+    asked: pd.DataFrame,
+) -> Iterator[tuple[dict[str, str], dict[str, pd.DataFrame]]]:
+    """For each (diagnostic, model): variant -> its predictions by item, in one order of items."""
+    for (diagnostic, model), rows in asked.groupby(["diagnostic", "model"], sort=False):
+        tables = {
+            str(variant): part.set_index("item").sort_index()
+            for variant, part in rows.groupby("variant", sort=False)
+        }
+        yield {"diagnostic": str(diagnostic), "model": str(model)}, tables
+
+
+def right_answers(table: pd.DataFrame) -> pd.Series:
+    """Item -> 1 for right, 0 for wrong, a fraction where gold ties."""
+    return pd.Series(success(table["gold_rank"], table["gold_tied"]), index=table.index)

@@ -1,165 +1,67 @@
-"""How much hangs on the wording? Articles, negation and paraphrases against the run's own prompt.
-
-The input of all is one frame of singular predictions of language models with a
-`variant` beside the usual columns (`with_own_prompt`), compared item by item.
-"""
+"""How much depends on the wording? Paraphrases against the set's prompt, item by item."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from hyperprobe.analysis.variants import NEGATED, TEMPLATES, one_prompt
-from hyperprobe.lexicon.morphology import indefinite_article
-from hyperprobe.options import ARTICLES, Article
-from hyperprobe.probes.zero_shot.metrics import SCORE
-from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
-from hyperprobe.statistics.ranks import more, rank_correlations, success
+from hyperprobe.analysis.base import Analysis, Frames, Material
+from hyperprobe.analysis.outcomes import titled
+from hyperprobe.analysis.variants import TEMPLATES, each_asked, one_prompt, right_answers
+from hyperprobe.options import Article
+from hyperprobe.probes.zero_shot.tables import largest_set
+from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
+from hyperprobe.render.document import Picture
+from hyperprobe.render.figure import new_figure, styled
+from hyperprobe.render.table import (
+    Table,
+    count,
+    make_table,
+    number,
+    p_value,
+    share,
+    source_of,
+    text,
+)
+from hyperprobe.statistics.columns import mean_columns
+from hyperprobe.statistics.intervals import mcnemar_exact
 
-PROMPT = "the set's own prompt"
-
-
-def with_own_prompt(
-    predictions: pd.DataFrame, again: pd.DataFrame, article: Article
-) -> pd.DataFrame:
-    """`again` and, as the variant `article`, the run's own singular probes of the same models."""
-    own = predictions[
-        (predictions["probe"] == "singular") & predictions["model"].isin(again["model"])
-    ]
-    return pd.concat([own.assign(variant=article), again], ignore_index=True)
-
-
-def _variants(asked: pd.DataFrame) -> Iterator[tuple[dict[str, str], dict[str, pd.DataFrame]]]:
-    """For each (diagnostic, model): variant -> its predictions by item, in one order of items."""
-    for (diagnostic, model), own in asked.groupby(["diagnostic", "model"], sort=False):
-        tables = {
-            str(variant): part.set_index("item").sort_index()
-            for variant, part in own.groupby("variant", sort=False)
-        }
-        yield {"diagnostic": str(diagnostic), "model": str(model)}, tables
+PROMPT = "the set's own prompt"  # stands in files of runs
 
 
-def _right(table: pd.DataFrame) -> pd.Series:
-    return pd.Series(success(table["gold_rank"], table["gold_tied"]), index=table.index)
-
-
-def _share(name: str, values: pd.Series, scale: float = 100) -> dict[str, float]:
-    low, high = bootstrap_interval(values.to_numpy())
-    return {name: scale * values.mean(), f"{name}_low": scale * low, f"{name}_high": scale * high}
-
-
-def article_leak(asked: pd.DataFrame) -> pd.DataFrame:
-    """Singular accuracy under the three policies: one row per (diagnostic, model, policy).
-
-    `leak` is accuracy under the policy minus that under `marginal`, which gives
-    nothing away, in points with its interval, and `p_value` McNemar's exact test of it.
-    `vowel` is accuracy on the items whose category takes "an".
-    """
-    rows = []
-    for about, tables in _variants(asked):
-        honest = _right(tables["marginal"])
-        for policy in ARTICLES:
-            right = _right(tables[policy])
-            takes_an = tables[policy]["gold"].map(indefinite_article) == "an"
-            row: dict[str, Any] = {**about, "policy": policy, "n_items": len(right)}
-            row |= _share("singular", right)
-            row |= {"n_vowel": int(takes_an.sum()), "vowel": 100 * right[takes_an].mean()}
-            row |= _share("leak", right - honest)
-            rows.append(row | {"p_value": mcnemar_exact(right, honest)[2]})
-    return pd.DataFrame(rows)
-
-
-def negation(
-    asked: pd.DataFrame, article: Article, false: dict[tuple[str, str], str]
-) -> pd.DataFrame:
-    """Does "is not a" lower the true category? One row per (diagnostic, model).
-
-    `affirmed` and `negated`: percent of items answered with the true category after
-    "is a" and after "is not a". `same_answer`: percent with one answer to both.
-    `change`: mean change of the true category's log-probability, in nats;
-    `relative_change`: that minus the mean change of the other categories;
-    `lowered`: percent of items whose relative change is below zero.
-    `spearman`: mean rank correlation of the categories' scores (Kassner & Schuetze
-    2020, section 3). `prefers_true` and `prefers_false`: percent of items with the true
-    category above the false one of NEG-136 after "is a", and below it after "is not
-    a" (Ettinger 2020), over the items for which `false`, by (diagnostic, item), names one.
-    What is equal counts half.
-    """
-    rows = []
-    for about, tables in _variants(asked):
-        if NEGATED not in tables:
-            continue
-        minus = tables[NEGATED]
-        plus = tables[one_prompt(article)].loc[minus.index]
-        columns = [c for c in plus.columns if c.startswith(SCORE) and plus[c].notna().all()]
-        change = minus[columns] - plus[columns]
-        gold = [columns.index(f"{SCORE}{name}") for name in plus["hypernym"]]
-        true = change.to_numpy()[np.arange(len(change)), gold]
-        others = (change.sum(axis=1) - true) / (len(columns) - 1)
-        spearman = rank_correlations(plus[columns], minus[columns])
-        row: dict[str, Any] = {**about, "n_items": len(minus)}
-        row |= _share("affirmed", _right(plus))
-        row |= _share("negated", _right(minus))
-        row |= {"same_answer": 100 * (plus["best"] == minus["best"]).mean()}
-        row |= _share("change", pd.Series(true), 1)
-        row |= _share("relative_change", others.rsub(true), 1)
-        row |= {"lowered": 100 * more(others, true).mean(), "spearman": float(spearman.mean())}
-        own = {item: false.get((about["diagnostic"], item), "") for item in minus.index}
-        row |= _prefers(plus, minus, own)
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _prefers(plus: pd.DataFrame, minus: pd.DataFrame, false: dict[str, str]) -> dict[str, float]:
-    """Ettinger's sensitivity: the true category above the false one, and below it when negated."""
-
-    def above(table: pd.DataFrame, item: str) -> float:
-        true = table.at[item, f"{SCORE}{table.at[item, 'hypernym']}"]
-        return float(more(true, table.at[item, f"{SCORE}{false[item]}"]))
-
-    # A set may name a false category that is not one of its own.
-    known = [item for item in minus.index if f"{SCORE}{false[item]}" in plus]
-    if not known:
-        return {"n_false": 0, "prefers_true": np.nan, "prefers_false": np.nan}
-    return {
-        "n_false": len(known),
-        "prefers_true": 100 * float(np.mean([above(plus, item) for item in known])),
-        "prefers_false": 100 * float(np.mean([1 - above(minus, item) for item in known])),
-    }
-
-
-def template_accuracy(asked: pd.DataFrame, article: Article) -> pd.DataFrame:
+def template_accuracy(asked: pd.DataFrame, article: Article, seed: int = 0) -> pd.DataFrame:
     """Accuracy under each paraphrase of the singular prompt, and under the prompt itself.
 
-    One row per (diagnostic, model, template); `difference` is to the set's own
+    One row per (diagnostic, model, template); `difference` is to the set's
     prompt, in points, with its interval and McNemar's exact `p_value`.
     """
     rows = []
-    for about, tables in _variants(asked):
-        own = _right(tables[one_prompt(article)])
+    for about, tables in each_asked(asked):
+        of_set = right_answers(tables[one_prompt(article)])
         for template, table in _templates(tables, article).items():
-            right = _right(table)
+            right = right_answers(table)
             row: dict[str, Any] = {**about, "template": template, "n_items": len(right)}
-            row |= _share("singular", right) | _share("difference", right - own)
-            rows.append(row | {"p_value": mcnemar_exact(right, own)[2]})
+            row |= mean_columns("singular", right, seed)
+            row |= mean_columns("difference", right - of_set, seed)
+            rows.append(row | {"p_value": mcnemar_exact(right, of_set)[2]})
     return pd.DataFrame(rows)
 
 
 def template_spread(asked: pd.DataFrame, article: Article) -> pd.DataFrame:
-    """How much hangs on the wording: one row per (diagnostic, model), in percent.
+    """How much depends on the wording: one row per (diagnostic, model), in percent.
 
-    `prompt` is the set's own; `mean`, `sd` (over templates), `lowest` and `highest`
+    `prompt` is the set's; `mean`, `sd` (over templates), `lowest` and `highest`
     over it and its paraphrases; `always` and `never` the items that are right under
     all and under none; `consistency` the share of pairs of templates with the same
     answer, mean over items (Elazar et al. 2021).
     """
     rows = []
-    for about, tables in _variants(asked):
+    for about, tables in each_asked(asked):
         chosen = _templates(tables, article)
-        right = pd.DataFrame({name: _right(table) for name, table in chosen.items()})
+        right = pd.DataFrame({name: right_answers(table) for name, table in chosen.items()})
         answers = np.stack([table["best"].to_numpy(str) for table in chosen.values()])
         n = len(answers)
         same = np.mean([(answers[i] == answers[j]).mean() for i in range(n) for j in range(i)])
@@ -185,5 +87,107 @@ def template_spread(asked: pd.DataFrame, article: Article) -> pd.DataFrame:
 
 
 def _templates(tables: dict[str, pd.DataFrame], article: Article) -> dict[str, pd.DataFrame]:
-    own = {PROMPT: tables[one_prompt(article)]}
-    return own | {name: tables[name] for name in TEMPLATES if name in tables}
+    of_set = {PROMPT: tables[one_prompt(article)]}
+    return of_set | {name: tables[name] for name in TEMPLATES if name in tables}
+
+
+def _spread_table(table: pd.DataFrame) -> Iterator[Table]:
+    yield make_table(
+        titled(table, "the singular question in other words (percent right)"),
+        table,
+        {
+            "model": text("model"),
+            "templates": count("n_templates"),
+            "own prompt": number("prompt", 1),
+            "mean": number("mean", 1),
+            "sd": number("sd", 1),
+            "lowest": number("lowest", 1),
+            "highest": number("highest", 1),
+            "right in all": number("always", 1),
+            "right in none": number("never", 1),
+            "same answer in a pair": number("consistency", 1),
+        },
+        source="templates.csv",
+    )
+
+
+def _each_table(table: pd.DataFrame) -> Iterator[Table]:
+    yield make_table(
+        titled(table, "each wording (percent right)"),
+        table,
+        {
+            "wording": lambda row: readable_template(str(row["template"])),
+            "model": text("model"),
+            "singular": share("singular"),
+            "against own prompt": share("difference"),
+            "p": p_value("p_value"),
+        },
+        source="template_accuracy.csv",
+    )
+
+
+def readable_template(template: str) -> str:
+    """A template with a robin in it."""
+    return template.format(A="A", a="a", x="robin", b="a")
+
+
+def wording_figure(templates: pd.DataFrame) -> Any:
+    """Singular accuracy under each wording of the question, for each model."""
+    with styled():
+        wordings = list(dict.fromkeys(templates["template"]))
+        models = list(dict.fromkeys(templates["model"]))
+        figure, axes = new_figure(0.9 + len(wordings) * (0.2 + 0.07 * len(models)))
+        for series, model in enumerate(models):
+            part = templates[templates["model"] == model]
+            shift = (series - (len(models) - 1) / 2) * 0.16
+            rows = part["template"].map(wordings.index).to_numpy(float) + shift
+            dots(axes, rows, part, "singular", series, short_name(model))
+        name_rows(axes, [readable_template(wording) for wording in wordings])
+        percent_axis(axes)
+        if len(models) > 1:
+            legend(figure, axes)
+    return figure
+
+
+def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
+    part = largest_set(frames["template_accuracy"])
+    shown = part[part["model"].isin(list(dict.fromkeys(part["model"]))[:6])]
+    yield Picture(
+        "wording",
+        wording_figure(shown),
+        "What a model knows should not depend on how it is asked: the wider the spread, the more "
+        "a result depends on the prompt.",
+        source_of(part, "template_accuracy.csv"),
+    )
+
+
+def _sentence(model: str, rows: pd.DataFrame) -> str:
+    row = rows.iloc[0]
+    return (
+        f"over {int(row['n_templates'])} ways to ask, {model} is right on "
+        f"{row['lowest']:.1f} to {row['highest']:.1f} % of the nouns (worst: "
+        f'"{readable_template(str(row["worst"]))}"), and on {row["always"]:.1f} % in all of them.'
+    )
+
+
+def _compute(material: Material) -> dict[str, pd.DataFrame]:
+    if not material.has_variants:
+        return dict.fromkeys(("templates", "template_accuracy"), pd.DataFrame())
+    asked, article = material.variants, material.article
+    return {
+        "templates": template_spread(asked, article),
+        "template_accuracy": template_accuracy(asked, article, material.seed),
+    }
+
+
+ANALYSIS = Analysis(
+    name="templates",
+    title="Wording",
+    words="The same question in other words.",
+    files=("templates", "template_accuracy"),
+    compute=_compute,
+    tables={"templates": _spread_table, "template_accuracy": _each_table},
+    pictures=_pictures,
+    lead="Wording",
+    sentence=_sentence,
+)

@@ -1,35 +1,29 @@
 """The command line: parse, call the library, print. No logic of its own.
 
-Each command is in the module of its name, which registers it when imported.
+Each command is in the module of its name, which registers it when imported here.
 """
 
 from __future__ import annotations
 
 import os
+import pkgutil
 import sys
 import tempfile
 import traceback
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from hyperprobe import __version__
-from hyperprobe.cli import (  # noqa: F401
-    analyze,
-    build_diagnostic,
-    classify,
-    compare,
-    contexts,
-    lama,
-    prompts,
-    report,
-    study,
-    zero_shot,
-)
+from hyperprobe.cli import lama
 from hyperprobe.cli.common import app, say
 from hyperprobe.errors import UserError, one_line, quoted
 
-# typer carries its own click or uses the installed one: ask it for the error class.
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    import_module(_module.name)
+
+# typer has its own click or uses the installed one: ask it for the error class.
 INTERRUPTED = 130
 PIPE = 1  # as typer has it
 FAULT = 70  # EX_SOFTWARE: an error of the program and not of its input
@@ -45,7 +39,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Does a language model systematically know that a robin is a bird?"""
@@ -77,7 +74,7 @@ def main() -> None:
     except OSError:
         _end_without_reader()
     if code == INTERRUPTED:  # typer turns a Ctrl-C inside a command into this code
-        say("hyperprobe: interrupted: the same command goes on where this one stopped")
+        say("hyperprobe: interrupted: the same command continues")
     sys.exit(code if isinstance(code, int) else 0)
 
 

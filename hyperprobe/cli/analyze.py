@@ -34,18 +34,16 @@ def analyze_command(
 
     Example: hyperprobe analyze results/zero-shot-0123456789
     """
-    from hyperprobe.analysis.analyze import LISTS, analyze
+    from hyperprobe.analysis.analyze import analyze, results_of
+    from hyperprobe.analysis.report import analysis_findings
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
-    from hyperprobe.reporting.analysis_tables import analysis_tables
-    from hyperprobe.reporting.findings import analysis_findings
 
     done = analyze(run, pairs, corpus or (), text_field, not skip_models, results, device, seed)
     if as_json:
         rows = [
             {"analysis": name, **row}
-            for name, table in done.tables.items()
-            if name not in LISTS
+            for name, table in results_of(done.frames).items()
             for row in terminal.json_rows(table)
         ]
         settings = {
@@ -57,10 +55,10 @@ def analyze_command(
         }
         terminal.print_json("analyze", settings, done.folder, rows)
         return
-    for _, table in analysis_tables(done.tables):
+    for table in done.tables():
         show(table)
-    for finding in analysis_findings(done.tables):
-        terminal.print_line(f"- {finding.text}")
+    for finding in analysis_findings(done.frames):
+        terminal.print_line(f"- {finding.sentence}")
     for note in done.skipped.notes:
         say(note)
     say(f"tables and provenance in {done.folder}")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from hyperprobe.cli.common import Json, Results, app, say
+from hyperprobe.options import RESULTS
 
 
 @app.command("build-diagnostic")
@@ -24,7 +25,7 @@ def build_diagnostic_command(
     wordnet: Annotated[
         Path | None, typer.Option(help="A WordNet 3.0 folder of your own, or nltk's wordnet.zip.")
     ] = None,
-    results: Results = Path("results"),
+    results: Results = RESULTS,
     as_json: Json = False,
 ) -> None:
     """Build the hypernymy diagnostic sets from WordNet, as TSV and JSONL.

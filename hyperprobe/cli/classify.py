@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -17,11 +17,10 @@ from hyperprobe.cli.common import (
     Results,
     app,
     each_of,
-    say,
+    show_result,
 )
-
-Setting = Literal["seen", "unseen", "both"]
-ANALYSES = ("layers", "control-task", "code-length")
+from hyperprobe.names import EMBEDDED
+from hyperprobe.options import CLASSIFY_ANALYSES, N_NETS, RESULTS, Setting
 
 
 @app.command("classify")
@@ -39,13 +38,13 @@ def classify_command(
     analysis: Annotated[
         list[str] | None,
         typer.Option(
-            callback=each_of("analysis", ANALYSES),
+            callback=each_of("analysis", CLASSIFY_ANALYSES),
             help="More: layers, control-task (selectivity), code-length; repeatable.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Nets trained on each fold.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Nets trained on each fold.")] = N_NETS,
     seed: Annotated[int, typer.Option(min=0, help="Of the folds and of the first net.")] = 0,
-    results: Results = Path("results"),
+    results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     trust_remote_code: Remote = False,
@@ -55,12 +54,7 @@ def classify_command(
 
     Example: hyperprobe classify --setting both --model bert-base-uncased
     """
-    from hyperprobe.names import EMBEDDED
-    from hyperprobe.probes.classify import classify
-    from hyperprobe.probes.classify import figures as classify_figures
-    from hyperprobe.probes.classify import tables as classify_tables
-    from hyperprobe.render import terminal
-    from hyperprobe.render.figure import save_figures
+    from hyperprobe.probes.classify.probe import classify
 
     settings: dict[str, Any] = {
         "model": model or [EMBEDDED],
@@ -85,14 +79,5 @@ def classify_command(
         dtype=dtype,
         trust_remote_code=trust_remote_code,
     )
-    figures = classify_figures.classify_figures(result.predictions, result.layers)
-    save_figures(result.folder, figures)
-    if as_json:
-        rows = terminal.json_rows(result.metrics)
-        terminal.print_json("classify", settings, result.folder, rows)
-        return
-    classify_tables.print_accuracy(result.metrics)
-    classify_tables.print_details(result.metrics)
-    if len(result.layers):
-        classify_tables.print_layers(result.layers)
-    say(f"folds, predictions, metrics, figures and provenance in {result.folder}")
+    what = "folds, predictions, metrics, figures and provenance"
+    show_result(result, result.metrics, settings, as_json, what=what)

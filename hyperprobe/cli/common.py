@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hyperprobe.errors import printable
 from hyperprobe.models.hub import check_models
-from hyperprobe.options import CausalScoring, Dtype, ModelOptions, Pll, check_choice, check_device
+from hyperprobe.options import (
+    CausalScoring,
+    Dtype,
+    ModelOptions,
+    Pll,
+    check_choices,
+    check_device,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hyperprobe.render.result import Result
+    from hyperprobe.render.table import Table
 
 app = typer.Typer(
     name="hyperprobe",
@@ -19,6 +32,7 @@ app = typer.Typer(
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -30,8 +44,7 @@ def each_of(name: str, choices: tuple[str, ...]) -> Choices:
     """A callback for a repeatable option: every value is one of `choices`, and counts once."""
 
     def check(values: list[str] | None) -> list[str] | None:
-        for value in values or ():
-            check_choice(name, value, choices)
+        check_choices(name, values or (), choices)
         return list(dict.fromkeys(values)) if values else values
 
     return check
@@ -73,7 +86,9 @@ OnlyRelations = Annotated[list[str] | None, typer.Option(help="Only this relatio
 Lowercase = Annotated[
     bool, typer.Option("--lowercase", help="Lower-case facts and vocabulary (uncased models).")
 ]
-LAMA_DATA = Path("lama-data")
+IntervalSeed = Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")]
+TextField = Annotated[str, typer.Option("--field", help="The text field of JSONL.")]
+Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, of any command.")]
 
 
 def say(text: str) -> None:
@@ -81,3 +96,24 @@ def say(text: str) -> None:
     encoding = sys.stderr.encoding or "utf-8"
     text = printable(text)
     print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+
+
+def show_result(
+    result: Result,
+    metrics: pd.DataFrame,
+    settings: dict[str, Any],
+    as_json: bool,
+    tables: Iterable[Table] | None = None,
+    what: str = "predictions, metrics and provenance",
+) -> None:
+    """The metrics as JSON, or `tables` (those of the result) and where `what` lies."""
+    from hyperprobe.render import terminal
+    from hyperprobe.render.table import show
+
+    if as_json:
+        rows = terminal.json_rows(metrics)
+        terminal.print_json(result.command, settings, result.folder, rows)
+        return
+    for table in result.tables() if tables is None else tables:
+        show(table)
+    say(f"{what} in {result.folder}")

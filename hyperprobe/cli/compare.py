@@ -24,7 +24,7 @@ def compare_command(
 
     Example: hyperprobe compare results/zero-shot-0123456789 --published
     """
-    from hyperprobe.comparison.report import comparison_findings, comparison_tables
+    from hyperprobe.comparison.report import comparison_findings
     from hyperprobe.comparison.runs import compare
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
@@ -35,8 +35,8 @@ def compare_command(
         rows = terminal.json_rows(made.differences)
         terminal.print_json("compare", settings, made.folder, rows)
         return
-    for table in comparison_tables(made.differences):
+    for table in made.tables():
         show(table)
     for finding in comparison_findings(made.differences):
-        terminal.print_line(f"- {finding.text}")
+        terminal.print_line(f"- {finding.sentence}")
     say(f"differences in {made.folder}")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import Diagnostics, Results, app, say
+from hyperprobe.cli.common import Diagnostics, Results, TextField, app, say
+from hyperprobe.options import RESULTS
 
 contexts_app = typer.Typer(help="Sentences with a word in context.", rich_markup_mode=None)
 app.add_typer(contexts_app, name="contexts")
@@ -44,10 +45,10 @@ def contexts_mine_command(
     ],
     diagnostic: Diagnostics = None,
     best: Annotated[int, typer.Option(min=1, help="Sentences to keep of each word and kind.")] = 20,
-    text_field: Annotated[str, typer.Option("--field", help="The text field of JSONL.")] = "text",
+    text_field: TextField = "text",
     processes: Annotated[int, typer.Option(min=1, help="Processes that search.")] = 2,
     seed: Annotated[int, typer.Option(min=0, help="Of the choice among equally good ones.")] = 0,
-    results: Results = Path("results"),
+    results: Results = RESULTS,
 ) -> None:
     """Find context sentences in your own corpus, in the format of the shipped ones.
 

@@ -9,7 +9,6 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
-    LAMA_DATA,
     Device,
     Json,
     LamaData,
@@ -22,8 +21,11 @@ from hyperprobe.cli.common import (
     app,
     each_of,
     say,
+    show_result,
 )
 from hyperprobe.errors import UserError
+from hyperprobe.names import EMBEDDED
+from hyperprobe.options import LAMA_CONTROLS, LAMA_DATA, RESULTS
 
 INTERSECT = "intersect"
 
@@ -75,10 +77,10 @@ def lama_command(
     control: Annotated[
         list[str] | None,
         typer.Option(
-            callback=each_of("control", ("random",)), help="More baselines: random (weights)."
+            callback=each_of("control", LAMA_CONTROLS), help="More baselines: random (weights)."
         ),
     ] = None,
-    results: Results = Path("results"),
+    results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and samples.")] = 0,
@@ -102,12 +104,7 @@ def lama_command(
     relations_asked(sources, data, relation or [], prompts)
     words_asked(words)
 
-    from hyperprobe.names import EMBEDDED
-    from hyperprobe.probes.lama import tables as lama_tables
-    from hyperprobe.probes.lama.figures import lama_figures
     from hyperprobe.probes.lama.probe import lama
-    from hyperprobe.render import terminal
-    from hyperprobe.render.figure import save_figures
 
     settings: dict[str, Any] = {
         "models": model or [EMBEDDED],
@@ -125,19 +122,13 @@ def lama_command(
         "seed": seed,
     }
     result = lama(**settings, results=results, device=device, trust_remote_code=trust_remote_code)
-    save_figures(result.folder, lama_figures(result.tables))
     wanted = {"--negated": negated, "--mentions": mentions}
     missing = [
-        option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.tables
+        option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.frames
     ]
     for line in notes(sources, data, missing):
         say(line)
-    if as_json:
-        rows = terminal.json_rows(result.metrics)
-        terminal.print_json("lama", settings, result.folder, rows)
-        return
-    lama_tables.print_result(result.metrics, result.facts, result.tables, result.predictions, seed)
-    say(f"predictions, metrics and provenance in {result.folder}")
+    show_result(result, result.metrics, settings, as_json)
 
 
 @lama_app.command("fetch")

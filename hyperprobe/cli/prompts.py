@@ -9,7 +9,6 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
-    LAMA_DATA,
     Device,
     Json,
     LamaData,
@@ -21,12 +20,19 @@ from hyperprobe.cli.common import (
     Results,
     app,
     each_of,
-    say,
+    show_result,
 )
 from hyperprobe.errors import UserError, quoted
-
-METHODS = ("manual", "lpaqa", "mine", "autoprompt", "optiprompt", "finetune")
-CONTROLS = ("none", "random-model", "random-embeddings")
+from hyperprobe.names import EMBEDDED
+from hyperprobe.options import (
+    LAMA_DATA,
+    METHODS,
+    N_CANDIDATES,
+    PROMPTS_CONTROLS,
+    RESULTS,
+    STEPS,
+    VECTORS,
+)
 
 
 @app.command("prompts")
@@ -43,7 +49,7 @@ def prompts_command(
     control: Annotated[
         list[str] | None,
         typer.Option(
-            callback=each_of("control", CONTROLS),
+            callback=each_of("control", PROMPTS_CONTROLS),
             help="Also in networks that know nothing: none, random-model, random-embeddings; "
             "repeatable. Default: all three.",
         ),
@@ -77,12 +83,12 @@ def prompts_command(
     ] = 0,
     vectors: Annotated[
         str, typer.Option(help="For optiprompt: manual (start from it), or how many: 5, 10.")
-    ] = "manual",
-    steps: Annotated[int, typer.Option(min=1, help="For autoprompt: steps of the search.")] = 100,
+    ] = VECTORS,
+    steps: Annotated[int, typer.Option(min=1, help="For autoprompt: steps of the search.")] = STEPS,
     candidates: Annotated[
         int, typer.Option(min=1, help="For autoprompt: tokens tried at each step.")
-    ] = 10,
-    results: Results = Path("results"),
+    ] = N_CANDIDATES,
+    results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of splits, searches and intervals.")] = 0,
@@ -96,7 +102,6 @@ def prompts_command(
 
     Example: hyperprobe prompts --method optiprompt --relation is-a
     """
-    from hyperprobe.names import EMBEDDED
     from hyperprobe.probes.lama.asked import check_data
     from hyperprobe.probes.lama.sources import load_sources
     from hyperprobe.probes.lama.vocabulary import read_words
@@ -107,18 +112,14 @@ def prompts_command(
     )
     # Before torch is loaded, which takes seconds.
     methods = method or [OPTIPROMPT]
-    controls = control or list(CONTROLS)
+    controls = control or list(PROMPTS_CONTROLS)
     check_asked(model or [EMBEDDED], [MANUAL, *methods], controls, search, seed)
     check_data(data)
     load_sources(source or ["wordnet"], data, relation or [])
     if vocab:
         read_words(vocab)
 
-    from hyperprobe.probes.prompts import tables as prompts_tables
-    from hyperprobe.probes.prompts.figures import majority_figure
     from hyperprobe.probes.prompts.probe import prompts as search_prompts
-    from hyperprobe.render import terminal
-    from hyperprobe.render.figure import save_figures
 
     settings: dict[str, Any] = {
         "models": model or [EMBEDDED],
@@ -139,15 +140,10 @@ def prompts_command(
         device=device,
         trust_remote_code=trust_remote_code,
     )
-    save_figures(result.folder, {"majority": majority_figure(result.metrics, result.splits)})
-    if as_json:
-        rows = terminal.json_rows(result.metrics)
-        shown = {**settings, "vectors": vectors, "steps": steps, "candidates": candidates,
-                 "top_k": top_k, "corpus": corpus or [], "prompts": prompts or []}  # fmt: skip
-        terminal.print_json("prompts", shown, result.folder, rows)
-        return
-    prompts_tables.print_result(result.metrics, result.splits)
-    say(f"prompts, predictions, metrics and provenance in {result.folder}")
+    settings |= {"vectors": vectors, "steps": steps, "candidates": candidates}
+    settings |= {"top_k": top_k, "corpus": corpus or [], "prompts": prompts or []}
+    what = "prompts, predictions, metrics and provenance"
+    show_result(result, result.metrics, settings, as_json, what=what)
 
 
 def _given_by(texts: list[str]) -> dict[str, Path]:

@@ -25,7 +25,7 @@ def report_command(
     from hyperprobe.reporting.report import report
 
     made = report(runs, results)
-    terminal.print_line(made.content.headline + ".")
-    for finding in made.content.findings:
-        terminal.print_line(f"- {finding.text}")
+    terminal.print_line(made.page.headline + ".")
+    for finding in made.page.findings:
+        terminal.print_line(f"- {finding.sentence}")
     say(f"page in {made.html}; Markdown, LaTeX and figures beside it")

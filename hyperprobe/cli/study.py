@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import Device, Json, Remote, Results, app, say
+from hyperprobe.cli.common import (
+    DEFAULT,
+    Device,
+    IntervalSeed,
+    Json,
+    Remote,
+    Results,
+    app,
+    show_result,
+)
+from hyperprobe.options import RESULTS
 
 
 @app.command("study")
@@ -15,9 +25,9 @@ def study_command(
     file: Annotated[
         Path, typer.Argument(help="TOML: models, diagnostics, controls and [settings].")
     ],
-    results: Results = Path("results"),
-    device: Device = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
+    results: Results = RESULTS,
+    device: Device = DEFAULT.device,
+    seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -25,14 +35,7 @@ def study_command(
 
     Example: hyperprobe study my-study.toml
     """
-    from hyperprobe.probes.zero_shot import tables as zero_shot_tables
-    from hyperprobe.probes.zero_shot.study import SETTINGS, study
-    from hyperprobe.render import terminal
+    from hyperprobe.probes.zero_shot.study import study
 
     result = study(file, results, seed, device=device, trust_remote_code=trust_remote_code)
-    if as_json:
-        rows = terminal.json_rows(result.metrics)
-        terminal.print_json("study", {"file": str(file), "seed": seed}, result.folder, rows)
-        return
-    zero_shot_tables.print_metrics(result.metrics, SETTINGS)
-    say(f"predictions, metrics and provenance in {result.folder}")
+    show_result(result, result.metrics, {"file": str(file), "seed": seed}, as_json)

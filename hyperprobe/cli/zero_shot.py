@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from hyperprobe.cli.common import (
     DEFAULT,
     Device,
     Diagnostics,
+    IntervalSeed,
     Json,
     Models,
     Precision,
@@ -21,11 +21,11 @@ from hyperprobe.cli.common import (
     app,
     each_of,
     say,
+    show_result,
 )
 from hyperprobe.errors import one_line
-from hyperprobe.options import Article
-
-CONTROLS = ("shuffled", "random")
+from hyperprobe.names import EMBEDDED
+from hyperprobe.options import RESULTS, ZERO_SHOT_CONTROLS, Article
 
 
 @app.command("zero-shot")
@@ -44,16 +44,16 @@ def zero_shot_command(
     control: Annotated[
         list[str] | None,
         typer.Option(
-            callback=each_of("control", CONTROLS),
+            callback=each_of("control", ZERO_SHOT_CONTROLS),
             help="More baselines: shuffled (contexts), random (weights); repeatable.",
         ),
     ] = None,
-    results: Results = Path("results"),
+    results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     pll: PseudoLogLikelihood = DEFAULT.pll,
     causal_scoring: Scoring = DEFAULT.causal_scoring,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
+    seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -63,14 +63,15 @@ def zero_shot_command(
     """
     from hyperprobe.diagnostic.build import NAMES
     from hyperprobe.diagnostic.files import article_note
-    from hyperprobe.names import EMBEDDED
-    from hyperprobe.probes.zero_shot import tables as zero_shot_tables
     from hyperprobe.probes.zero_shot.probe import zero_shot
-    from hyperprobe.render import terminal
 
+    diagnostics = diagnostic or list(NAMES)
+    if article == "gold":
+        for note in filter(None, map(article_note, diagnostics)):
+            say(one_line(note))
     settings: dict[str, Any] = {
         "model": model or [EMBEDDED],
-        "diagnostic": diagnostic or list(NAMES),
+        "diagnostic": diagnostics,
         "article": article,
         "control": control or [],
         "dtype": dtype,
@@ -78,29 +79,17 @@ def zero_shot_command(
         "causal_scoring": causal_scoring,
         "seed": seed,
     }
-    if article == "gold":
-        for name in settings["diagnostic"]:
-            if note := article_note(name):
-                say(one_line(note))
     result = zero_shot(
         models=settings["model"],
-        diagnostics=settings["diagnostic"],
+        diagnostics=diagnostics,
         article=article,
         controls=settings["control"],
         results=results,
+        seed=seed,
         device=device,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
-        seed=seed,
         pll=pll,
         causal_scoring=causal_scoring,
     )
-    if as_json:
-        rows = terminal.json_rows(result.metrics)
-        terminal.print_json("zero-shot", settings, result.folder, rows)
-        return
-    zero_shot_tables.print_metrics(result.metrics)
-    if paired:
-        zero_shot_tables.print_paired(result.metrics, result.mcnemar)
-    zero_shot_tables.print_categories(result.predictions)
-    say(f"predictions, metrics and provenance in {result.folder}")
+    show_result(result, result.metrics, settings, as_json, result.tables(paired))

@@ -1,12 +1,11 @@
 """Runs beside the papers' tables, for `hyperprobe compare --published`.
 
-Each function takes a finished run and gives rows of `compare.COLUMNS`: every number
-of the run that has its like in a paper, and the difference.
+Each function takes a finished run and gives rows of `runs.COLUMNS`: every number of
+the run that a paper gives of a model in the same role, and the difference.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -14,17 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hyperprobe.analysis.outcomes import is_baseline
+from hyperprobe.comparison.roles import SIZES, Models
 from hyperprobe.data.published import read_published
 from hyperprobe.documents import Document
-from hyperprobe.names import MAJORITY
+from hyperprobe.names import EMBEDDED_VECTORS, FREQ, MAJORITY
 from hyperprobe.probes.lama.metrics import MACRO, RAW
 from hyperprobe.probes.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
 from hyperprobe.probes.zero_shot.metrics import METRICS
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.statistics.intervals import newcombe_interval
 
-VECTORS = ("word2vec", "glove", "fasttext")
 # Items of the paper's sets (sections 2.1.1 and 2.1.2), and those with a contextual prompt.
 PAPER_ITEMS = {"lm-diagnostic": 18, "lm-diagnostic-extended": 576}
 PAPER_CONTEXTUAL = 186
@@ -37,8 +35,7 @@ PAPER_RELATIONS = {
     MACRO: "total", "place_of_birth": "birth-place", "date_of_birth": "birth-date",
     "place_of_death": "death-place",
 }  # fmt: skip
-# The OptiPrompt paper's models beside BERT-base; its names of methods where ours differ.
-OTHER_MODELS = ("bert_large", "roberta_large", "albert_xxlarge")
+# The OptiPrompt paper's controls, and its names of methods where ours differ.
 CONTROLS = ("random-model", "random-embeddings")
 OPTIPROMPT_METHODS = {
     "lama_manual": "manual",
@@ -66,8 +63,9 @@ def with_table_2(run: FinishedRun) -> Iterator[dict[str, Any]]:
     published, source = read_published("hypernymy_table2_zero_shot")
     paper = published.set_index(["dataset", "model"])
     needs = ("diagnostic", "model", "n_items", "n_contextual", *METRICS)
+    models = Models.of(run)
     for row in run.table("metrics.csv", needs).to_dict("records"):
-        key = (row["diagnostic"], paper_kind(row["model"]))
+        key = (row["diagnostic"], paper_kind(row["model"], models))
         if key not in paper.index:
             continue
         for metric in METRICS:
@@ -96,21 +94,25 @@ def with_table_2(run: FinishedRun) -> Iterator[dict[str, Any]]:
             }
 
 
-def paper_kind(model: str) -> str:
-    """The row of the paper's tables that a model is the like of: BERT's for any language model."""
-    if model == MAJORITY or model in VECTORS:
+def paper_kind(model: str, models: Models) -> str:
+    """The row of Table 2 that a model stands beside: BERT's for any language model, or "none"."""
+    if model == MAJORITY or model in EMBEDDED_VECTORS:
         return model
     if model.startswith("control:"):
         return "bert-control"
-    return "none" if is_baseline(model) else "bert"
+    return "bert" if models.role(model) == "language model" else "none"
 
 
 def with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
     """Classifier probes against the paper's Table 4; the interval is of our own deviation."""
     published, source = read_published("hypernymy_table4_classifier")
     paper = published.set_index("model")
+    models = Models.of(run)
     for row in run.table("metrics.csv", ("model", "setting", "accuracy_mean")).to_dict("records"):
-        kind = "static" if row["model"] in VECTORS else "bert-context"
+        role = models.role(row["model"])
+        if role == "baseline" and row["model"] != MAJORITY:
+            continue
+        kind = "static" if role == "vectors" else "bert-context"
         if row.get("input") == "partial":
             kind = kind.removesuffix("-context") + "-partial"
         kind = MAJORITY if row["model"] == MAJORITY else kind
@@ -124,12 +126,13 @@ def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
     published, source = read_published("lama_table2_p_at_1")
     paper = published.set_index(["corpus", "relation"])
     needs = ("model", "ranking", "relation", "source", "p_at_1")
+    models = Models.of(run)
     for row in run.table("metrics.csv", needs).to_dict("records"):
         model = row["model"]
-        if row["ranking"] != RAW or model in VECTORS or is_baseline(model):
+        if row["ranking"] != RAW or (models.role(model) != "language model" and model != FREQ):
             continue
-        large = "bert_large" if "large" in model else "bert_base"
-        column = "freq" if model == "freq" else large
+        column = "freq" if model == FREQ else models.paper_model(model)
+        column = column if column in paper else "bert_base"  # of the sizes it has BERT's alone
         relation = PAPER_RELATIONS.get(row["relation"], row["relation"])
         key = (PAPER_CORPORA.get(row["source"]), relation)
         if key in paper.index and paper.at[key, column] == paper.at[key, column]:
@@ -141,9 +144,9 @@ def with_optiprompt(run: FinishedRun) -> Iterator[dict[str, Any]]:
     start = run.settings(PromptSettings).options.vectors
     published = _optiprompt_numbers()
     needs = ("model", "control", "method", "relation", "source", *PROMPT_METRICS)
+    models = Models.of(run)
     for row in run.table("metrics.csv", needs).to_dict("records"):
-        words = set(re.split(r"[^a-z]+", str(row["model"]).lower()))
-        model = next((name for name in OTHER_MODELS if words >= set(name.split("_"))), "bert_base")
+        model = models.paper_model(str(row["model"]))
         control = row["control"] if row["control"] in CONTROLS else ""
         method = f"optiprompt-{start}" if row["method"] == "optiprompt" else row["method"]
         for metric in PROMPT_METRICS:
@@ -197,7 +200,7 @@ def _optiprompt_numbers() -> dict[tuple[str, str, str, str, str], tuple[float, s
         "table6_models",
         lambda row: (
             (f"{model}_{kind}", model, row["method"], control, MACRO, "p_at_1")
-            for model in (base, *OTHER_MODELS)
+            for model in (base, *SIZES)
             for kind, control in (("pretrained", ""), ("random", "random-model"))
         ),
     )

@@ -1,15 +1,31 @@
-"""The tables and sentences of `hyperprobe compare`."""
+"""The tables and sentences of `hyperprobe compare`, and its part of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
+from hyperprobe.comparison.items import SEPARATE
 from hyperprobe.names import MAJORITY
-from hyperprobe.render.table import RUN, Table, format_p, make_table, number, p_value, share, text
-from hyperprobe.reporting.findings import Finding
+from hyperprobe.render.document import Finding, Part, Section
+from hyperprobe.render.table import (
+    RUN,
+    Table,
+    format_p_value,
+    make_table,
+    number,
+    p_value,
+    share,
+    text,
+)
+from hyperprobe.runs.read import FinishedRun
 
+COLUMNS = (
+    "command", "setting", "metric", "model", "run", "value", "other", "other_run", "other_value",
+    "difference", "difference_low", "difference_high", "p_value", "n_items", "n_other", "items",
+)  # fmt: skip
 # Those that a sentence is made of: of each command the metrics of its headline.
 TOLD = ("singular", "paired_singular_plural", "accuracy_mean", "p_at_1")
 NAMES = {
@@ -18,6 +34,10 @@ NAMES = {
     "accuracy_mean": "in accuracy",
     "p_at_1": "in P@1",
 }
+SEPARATE_NOTE = (
+    "Without p: the two were asked separate items (or only their means are known), so the "
+    "interval is of two separate samples."
+)
 
 
 def comparison_tables(differences: pd.DataFrame) -> Iterator[Table]:
@@ -36,6 +56,7 @@ def comparison_tables(differences: pd.DataFrame) -> Iterator[Table]:
                 "difference": share("difference"),
                 "p": p_value("p_value"),
             },
+            SEPARATE_NOTE if (rows["items"] == SEPARATE).any() else "",
             source="metrics.csv",
         )
 
@@ -44,22 +65,42 @@ def comparison_findings(differences: pd.DataFrame, label: str = "") -> Iterator[
     """A plain sentence for each difference in a headline metric."""
     told = differences["metric"].isin(TOLD) & (differences["model"] != MAJORITY)
     for row in differences[told].to_dict("records"):
-        size = abs(row["difference"])
-        verb = "is level with" if size < 0.05 else "is ahead of" if row["difference"] > 0 else (
-            "is behind"
-        )  # fmt: skip
-        points = "" if size < 0.05 else f" by {size:.1f} points"
-        low, high = row["difference_low"], row["difference_high"]
-        if low != low:
-            sure = "no interval known"
-        else:
-            clear = "clear" if low > 0 or high < 0 else "could be chance"
-            sure = f"95 % interval {low:.1f} to {high:.1f}: {clear}"
-        p = "" if row["p_value"] != row["p_value"] else f", McNemar p {format_p(row['p_value'])}"
-        paper = f" of {row['other_run']}" if str(row["other"]).startswith("published") else ""
-        yield Finding(
-            f"{row['setting']}: {row['model']} {verb} {row['other']}{paper} "
-            f"{NAMES[row['metric']]}{points}, {row['value']:.1f} against "
-            f"{row['other_value']:.1f} % ({sure}{p}).",
-            label,
-        )
+        yield Finding(str(row["setting"]), _sentence(row), label)
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    size = abs(row["difference"])
+    if size < 0.05:
+        verb, points = "is level with", ""
+    else:
+        verb = "is ahead of" if row["difference"] > 0 else "is behind"
+        points = f" by {size:.1f} points"
+    paper = f" of {row['other_run']}" if str(row["other"]).startswith("published") else ""
+    return (
+        f"{row['model']} {verb} {row['other']}{paper} {NAMES[row['metric']]}{points}, "
+        f"{row['value']:.1f} against {row['other_value']:.1f} % ({_how_sure(row)})."
+    )
+
+
+def _how_sure(row: dict[str, Any]) -> str:
+    low, high = row["difference_low"], row["difference_high"]
+    if low != low:
+        sure = "no interval known"
+    else:
+        clear = "clear" if low > 0 or high < 0 else "could be chance"
+        sure = f"95 % interval {low:.1f} to {high:.1f}: {clear}"
+    if row["p_value"] == row["p_value"]:
+        sure += f", McNemar p {format_p_value(row['p_value'])}"
+    return sure + (", separate items" if row["items"] == SEPARATE else "")
+
+
+def part(runs: Mapping[str, FinishedRun]) -> Part:
+    """The part of comparisons (label -> run): a section each."""
+    findings: list[Finding] = []
+    sections = []
+    for label, run in runs.items():
+        differences = run.table("metrics.csv", COLUMNS)
+        findings += comparison_findings(differences, label)
+        blocks = tuple(comparison_tables(differences))
+        sections.append(Section(f"comparison-{label}", "Comparison", blocks=blocks))
+    return Part(findings=tuple(findings), sections=tuple(sections))

@@ -1,7 +1,8 @@
 """`hyperprobe compare`: runs against each other and against the papers' tables.
 
-Zero-shot runs are compared item by item; of other commands the rows of
-`metrics.csv` that agree in everything but the model.
+Of zero-shot runs any two models are compared on the items of a set; of other commands the
+rows of `metrics.csv` that agree in everything but the model: item by item too where both
+models were asked the same items, and as separate samples otherwise.
 """
 
 from __future__ import annotations
@@ -10,54 +11,70 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 
-from hyperprobe.analysis.outcomes import is_baseline
+from hyperprobe.comparison.items import SAME, Items
 from hyperprobe.comparison.papers import PUBLISHED
+from hyperprobe.comparison.report import COLUMNS, comparison_tables
 from hyperprobe.errors import UserError
-from hyperprobe.names import EMBEDDED_VECTORS, is_vectors
+from hyperprobe.names import EMBEDDED_VECTORS, StrPath, is_baseline, is_vectors, listed_paths
+from hyperprobe.options import RESULTS
 from hyperprobe.probes.zero_shot.metrics import METRICS, outcome_table
+from hyperprobe.render.result import Result
+from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
 from hyperprobe.runs.read import FinishedRun, read_run
 from hyperprobe.runs.run import Run
 from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
 
-COLUMNS = (
-    "command", "setting", "metric", "model", "run", "value", "other", "other_run", "other_value",
-    "difference", "difference_low", "difference_high", "p_value", "n_items", "n_other",
-)  # fmt: skip
-
-
 PREDICTIONS = ("diagnostic", "model", "probe", "item", "gold_rank")
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
     """The folder, and one row for each comparison with `COLUMNS` (percentages, points)."""
 
     folder: Path
     differences: pd.DataFrame
+    command: ClassVar[str] = "compare"
+
+    @classmethod
+    def read(cls, run: FinishedRun) -> Self:
+        """The result of a finished run."""
+        return cls(run.folder, run.table("metrics.csv", COLUMNS))
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """The differences."""
+        return self.differences
+
+    def tables(self) -> list[Table]:
+        return list(comparison_tables(self.differences))
 
 
 def compare(
-    folders: Sequence[Path], published: bool = False, results: Path = Path("results"), seed: int = 0
+    folders: StrPath | Sequence[StrPath],
+    published: bool = False,
+    results: StrPath = RESULTS,
+    seed: int = 0,
 ) -> Comparison:
     """Compare the models of the runs in `folders`, and with `published` those with the papers.
 
-    `difference` is `value` minus `other_value`. Its interval is the bootstrap's over
-    shared items and `p_value` McNemar's exact test; against a published share, of
-    other items, Newcombe's interval and no test. Raises `UserError` when there is
-    nothing to compare.
+    `difference` is `value` minus `other_value`. Where `items` are the same, its interval is
+    the bootstrap's over them and `p_value` McNemar's exact test; of separate items it is made
+    from both intervals, without a test; against a published share, of other items, it is
+    Newcombe's. Raises `UserError` when there is nothing to compare.
     """
+    folders = listed_paths(folders)
     given = dict(locals())
     runs = [read_run(folder) for folder in dict.fromkeys(folders)]
     zero_shot = [run for run in runs if run.command == "zero-shot"]
     rows = list(_between_zero_shot(zero_shot, seed))
     others = [run for run in runs if run.command != "zero-shot" and run.has("metrics.csv")]
-    rows += _between_others(others)
+    rows += _between_others(others, seed)
     if published:
         for run in runs:
             if run.command in PUBLISHED:
@@ -81,11 +98,11 @@ def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[
     asked: dict[str, dict[tuple[str, str], pd.DataFrame]] = {}
     for run in runs:
         table = run.table("predictions.parquet", PREDICTIONS)
-        for (diagnostic, model), own in table.groupby(["diagnostic", "model"], sort=False):
+        for (diagnostic, model), rows in table.groupby(["diagnostic", "model"], sort=False):
             subject = not is_baseline(model)
             seen = [name for name, _ in asked.get(diagnostic, {})]
             if subject and not (model in seen and model in EMBEDDED_VECTORS):
-                asked.setdefault(diagnostic, {})[model, run.folder.name] = outcome_table(own)
+                asked.setdefault(diagnostic, {})[model, run.folder.name] = outcome_table(rows)
     for diagnostic, models in asked.items():
         for ((first, one_run), a), ((second, other_run), b) in combinations(models.items(), 2):
             about = {"command": "zero-shot", "setting": diagnostic, "model": first, "run": one_run}
@@ -108,43 +125,46 @@ def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[
                     "p_value": mcnemar_exact(both["a"], both["b"])[2],
                     "n_items": len(both),
                     "n_other": len(both),
+                    "items": SAME,
                 }
 
 
-def _between_others(runs: Sequence[FinishedRun]) -> Iterator[dict[str, Any]]:
-    """Rows of one command that differ in the model or the run alone, without items."""
+def _between_others(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str, Any]]:
+    """Rows of one command that differ in the model or the run alone."""
     for command in dict.fromkeys(run.command for run in runs):
-        tables = [
-            run.table("metrics.csv").assign(run=run.folder.name)
-            for run in runs
-            if run.command == command
-        ]
+        of_command = {run.folder.name: run for run in runs if run.command == command}
+        tables = [run.table("metrics.csv").assign(run=name) for name, run in of_command.items()]
         table = pd.concat(tables, ignore_index=True)
         if "model" not in table:
             continue
+        items = Items.of(command, of_command, seed)
         words = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
         keys = [c for c in words if c not in ("model", "run")]
         numbers = [c for c in table.columns if c not in words and is_metric(str(c))]
         groups = table.groupby(keys, sort=False, dropna=False) if keys else [("", table)]
         for setting, rows in groups:
+            about = {"command": command, "setting": _setting(setting)}
             for a, b in combinations(rows.to_dict("records"), 2):
-                for metric in numbers:
-                    sides = ((str(row["model"]), row["run"]) for row in (a, b))
-                    known = a[metric] == a[metric] and b[metric] == b[metric]
-                    if known and _comparable(metric, *sides):
-                        yield {
-                            "command": command,
-                            "setting": _setting(setting),
-                            "metric": metric,
-                            **_sides(a, b, metric),
-                        }
+                for row in _between_rows(a, b, numbers, items):
+                    yield {**about, **row}
+
+
+def _between_rows(
+    a: dict[str, Any], b: dict[str, Any], metrics: Sequence[str], items: Items
+) -> Iterator[dict[str, Any]]:
+    """Two rows of `metrics.csv` in each metric that both have."""
+    for metric in metrics:
+        first, second = ((str(row["model"]), str(row["run"])) for row in (a, b))
+        known = a[metric] == a[metric] and b[metric] == b[metric]
+        if known and _comparable(metric, first, second):
+            yield {"metric": metric, **_sides(a, b, metric), **items.compare(a, b, metric)}
 
 
 def _comparable(metric: str, one: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two (model, run) answered out of the same words.
 
-    Vectors have no words of their own: they answer open questions out of those of their
-    run's language model.
+    Vectors have no vocabulary: they answer open questions out of that of their run's
+    language model.
     """
     return one[1] == other[1] or not (
         metric.startswith("open_") and (is_vectors(one[0]) or is_vectors(other[0]))
@@ -162,7 +182,8 @@ def _setting(value: Any) -> str:
 
 
 def _sides(a: dict[str, Any], b: dict[str, Any], metric: str) -> dict[str, Any]:
-    """Two rows' values, and the interval of their difference where both have intervals."""
+    """Two rows' values, and the interval of their difference as of separate samples, where both
+    have intervals."""
     difference = a[metric] - b[metric]
     half = np.hypot(*(
         (row.get(f"{metric}_high", np.nan) - row.get(f"{metric}_low", np.nan)) / 2 for row in (a, b)

@@ -1,4 +1,4 @@
-"""Where the files that travel with the package lie."""
+"""Where the files that ship with the package are."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _PACKAGE = _HERE.parent
 def data_folder(name: str) -> Path:
     """The folder `name` (`tables`, `wordnet_data`, `contexts`) as an absolute path.
 
-    `tables` lies beside this module; the others in a wheel inside the package, in a checkout
-    beside it.
+    `tables` is in the folder of this module; the others are inside the package in a wheel, and
+    next to it in a checkout.
     """
     for folder in (_HERE / name, _PACKAGE / "_data" / name, _PACKAGE.parent / name):
         if folder.is_dir():

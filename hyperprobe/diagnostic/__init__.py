@@ -1,1 +1,1 @@
-"""Sentences with a word in context: those that ship, and a user's own."""
+"""Sentences with a word in context: those that ship, and a user's."""

@@ -25,6 +25,8 @@ from hyperprobe.diagnostic.sentences import shipped_probes
 from hyperprobe.errors import UserError, one_line, quoted
 from hyperprobe.lexicon.morphology import indefinite_article, plural
 from hyperprobe.lexicon.wordnet import count_senses, damage_named, open_wordnet, taxonomy_below
+from hyperprobe.names import StrPath, listed
+from hyperprobe.options import RESULTS
 from hyperprobe.runs.run import Run
 
 Monosemous = Literal["noun", "any"]
@@ -118,7 +120,7 @@ def build_diagnostic(
 
     `name` is `lm-diagnostic` (18 fixed pairs; the other arguments do not apply)
     or `lm-diagnostic-extended`, of the `size` most frequent items (None: all).
-    Raises `UserError` for an unknown name or a size that cannot be had.
+    Raises `UserError` for an unknown name or a size that is out of range.
     """
     wordnet = wordnet or open_wordnet()
     if name == LM_DIAGNOSTIC:
@@ -190,8 +192,8 @@ def _most_frequent(frame: pd.DataFrame, size: int) -> pd.DataFrame:
     """
     if not len(CATEGORIES) <= size <= len(frame):
         raise UserError(
-            f"--size {size} cannot be had: give a number from {len(CATEGORIES)} (one item of each "
-            f"category) to {len(frame)} (all that WordNet gives)"
+            f"--size {size} is out of range: give a number from "
+            f"{len(CATEGORIES)} (one item of each category) to {len(frame)} (all that WordNet has)"
         )
     order = frame.sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
     is_kept = order.groupby("hypernym").cumcount() < n_kept(size)
@@ -213,17 +215,19 @@ class BuiltSets:
 
 
 def build(
-    names: Sequence[str],
-    size: str = str(PAPER_SIZE),
+    names: str | Sequence[str] = NAMES,
+    size: str | int = PAPER_SIZE,
     monosemous: Monosemous = "noun",
-    wordnet: Path | None = None,
-    results: Path = Path("results"),
+    wordnet: StrPath | None = None,
+    results: StrPath = RESULTS,
 ) -> BuiltSets:
     """Build the named sets and write each as `NAME.tsv` and `NAME.jsonl` into a run folder.
 
     `size` is a number or `all`. The same settings give the same bytes. Raises
-    `UserError` on an unknown name, a size that cannot be had or a bad WordNet.
+    `UserError` on an unknown name, a size out of range or a bad WordNet.
     """
+    names, size = listed(names), str(size)
+    wordnet = None if wordnet is None else Path(wordnet)
     given = dict(locals())
     if size != "all" and not re.fullmatch("[0-9]{1,9}", size):
         raise UserError(f"--size {one_line(size)}: give a number of items, or all")

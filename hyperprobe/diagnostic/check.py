@@ -37,26 +37,26 @@ _WORDS = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
 class Finding:
     """A broken rule: where, which, and in what way."""
 
-    place: str
+    where: str
     rule: str
     message: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.rule}: {self.message}"
+        return f"{self.where}: {self.rule}: {self.message}"
 
 
 def check(contexts: Iterable[Context]) -> list[Finding]:
     """Every finding, in the order of the contexts; duplicates are looked for over all of them."""
     read = list(contexts)
     findings = [
-        Finding(context.place, rule, message)
+        Finding(context.where, rule, message)
         for context in read
         for rule, test in RULES.items()
         for message in test(context)
     ]
     findings += _duplicates(read)
-    order = {context.place: i for i, context in enumerate(read)}
-    return sorted(findings, key=lambda finding: order[finding.place])
+    order = {context.where: i for i, context in enumerate(read)}
+    return sorted(findings, key=lambda finding: order[finding.where])
 
 
 def words_of(sentence: str) -> list[str]:
@@ -67,19 +67,19 @@ def words_of(sentence: str) -> list[str]:
 def _once(context: Context) -> Iterator[str]:
     n = len(occurrences(context.word, context.sentence))
     if n != 1:
-        yield f"{context.word} stands {n} times as a whole word, not once"
+        yield f"{context.word} occurs {n} times as a whole word, not once"
 
 
 def _category(context: Context) -> Iterator[str]:
     """Neither the category, nor a word that contains or means it, nor a rival."""
-    own = context.category
+    category = context.category
     for word in words_of(context.sentence):
         if word == context.word:
             continue
-        if own in word:
-            yield f"{word} gives {own} away"
-        elif word in _synonyms(own):
-            yield f"{word} means {own}"
+        if category in word:
+            yield f"{word} reveals {category}"
+        elif word in _synonyms(category):
+            yield f"{word} means {category}"
         elif word in _category_words():
             yield f"{word} names another category"
 
@@ -145,16 +145,16 @@ def _duplicates(contexts: Sequence[Context]) -> Iterator[Finding]:
     sets = [set(words_of(context.sentence)) - {context.word} for context in contexts]
     count = Counter(chain.from_iterable(sets))
     met: dict[str, list[int]] = {}  # word -> the earlier sets that have it among their rarest
-    for i, own in enumerate(sets):
-        rarest = sorted(own, key=lambda word: (count[word], word))
-        rarest = rarest[: len(own) - ceil(NEAR_DUPLICATE * len(own)) + 1]
+    for i, words in enumerate(sets):
+        rarest = sorted(words, key=lambda word: (count[word], word))
+        rarest = rarest[: len(words) - ceil(NEAR_DUPLICATE * len(words)) + 1]
         near = {j for word in rarest for j in met.get(word, ())}
         for j in sorted(near):
-            both = len(own & sets[j])
-            if both / (len(own) + len(sets[j]) - both) >= NEAR_DUPLICATE:
+            both = len(words & sets[j])
+            if both / (len(words) + len(sets[j]) - both) >= NEAR_DUPLICATE:
                 same = contexts[i].sentence == contexts[j].sentence
                 what = "the same sentence as" if same else "nearly the same sentence as"
-                yield Finding(contexts[i].place, "duplicate", f"{what} {contexts[j].place}")
+                yield Finding(contexts[i].where, "duplicate", f"{what} {contexts[j].where}")
         for word in rarest:
             met.setdefault(word, []).append(i)
 

@@ -15,6 +15,7 @@ from typing import IO
 
 from hyperprobe.documents import FREE_BYTES, MAX_RATIO, OPENERS, parse_json
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.names import StrPath, listed_paths
 
 CHUNK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 20  # no paragraph is longer; such a line is data, and is skipped
@@ -37,13 +38,13 @@ class Skipped:
     n_long: int = 0
 
 
-def corpus_files(paths: Iterable[Path]) -> list[Path]:
-    """The files of a corpus, in a fixed order; folders are searched through.
+def corpus_files(paths: StrPath | Iterable[StrPath]) -> list[Path]:
+    """The files of a corpus (a path or several), in a fixed order; folders are searched through.
 
     Raises `UserError` for a path that is not there or a folder with no text.
     """
     found: list[Path] = []
-    for path in paths:
+    for path in listed_paths(paths):
         if path.is_dir():
             inside = sorted(p for p in path.rglob("*") if p.is_file() and p.suffix in SUFFIXES)
             if not inside:
@@ -59,7 +60,7 @@ def corpus_files(paths: Iterable[Path]) -> list[Path]:
 def read_chunks(
     path: Path, text_field: str, skipped: Skipped, at: Callable[[int], None] = lambda n: None
 ) -> Iterator[str]:
-    """About a megabyte of lines at a time; `at` hears the place in the file on disk.
+    """About a megabyte of lines at a time; `at` is called with the position in the file on disk.
 
     Lines that are no UTF-8 or longer than a megabyte are skipped and counted. A
     packed file that breaks off is read as far as it goes, and noted.
@@ -119,15 +120,15 @@ def _text(line: bytes, is_first: bool, skipped: Skipped) -> str | None:
         return None
 
 
-def _field(text: str, name: str, place: str) -> str:
+def _field(text: str, name: str, where: str) -> str:
     """The text under `name` in one line of JSONL."""
-    value = parse_json(text, place)
+    value = parse_json(text, where)
     if not isinstance(value, dict) or name not in value:
         raise UserError(
-            f"{place}: no JSON object with a {quoted(name)} field: name the field with --field"
+            f"{where}: no JSON object with a {quoted(name)} field: name the field with --field"
         )
     if not isinstance(value[name], str):
-        raise UserError(f"{place}: {name} must be a text, not {quoted(value[name])}: correct it")
+        raise UserError(f"{where}: {name} must be a text, not {quoted(value[name])}: correct it")
     return str(value[name])
 
 

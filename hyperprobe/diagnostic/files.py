@@ -1,4 +1,4 @@
-"""Diagnostic sets read back: the shipped ones by name, a user's own from a file."""
+"""Diagnostic sets read back: those that ship by name, a user's from a file."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def load_diagnostic(name: str) -> pd.DataFrame:
 
 
 def article_note(name: str) -> str | None:
-    """What to tell of a user's own set whose prompts give answers away by their article.
+    """A note on a user's set whose prompts reveal answers by their article.
 
     That is so when some of its categories take `a` and others `an`: an item counts when
     its article leaves half of the categories or fewer.
@@ -124,7 +124,7 @@ def frame_digest(frame: pd.DataFrame) -> str:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, row) with the values that stand in the file; an empty or null one is left out."""
+    """(line, row) with the values of the file; empty and null ones are left out."""
     what = "diagnostic set"
     read: Any
     if path.suffix == ".jsonl":
@@ -157,7 +157,7 @@ def _complete(rows: list[tuple[int, dict[str, Any]]], path: Path) -> pd.DataFram
         where = f"{path}, line {number}"
         hyponym, hypernym, many = row["hyponym"], row["hypernym"], row["hypernym_plural"]
         if lines.setdefault(hyponym, number) != number:
-            raise UserError(f"{where}: {quoted(hyponym)} is there twice: keep one row")
+            raise UserError(f"{where}: {quoted(hyponym)} occurs twice: keep one row")
         if plurals.setdefault(hypernym, many) != many:
             raise UserError(
                 f"{where}: {quoted(hypernym)} has two different plurals: make them agree"

@@ -1,10 +1,10 @@
-"""`contexts mine`: sentences for a diagnostic set's words from a user's own corpus.
+"""`contexts mine`: sentences for a diagnostic set's words from a user's corpus.
 
 A sentence that breaks no rule of a probe is kept as `probe`, another that breaks
 none of an ordinary sentence as `hyponym` or `hypernym`. Whether a probe is
 selective only a reader can tell. Of each word and kind the best few are kept,
 ties broken by a seeded hash: so the result depends neither on order nor on the
-number of processes, and a killed run that goes on ends at the same bytes.
+number of processes, and a killed run that is continued gives the same bytes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from typing import Any
 
 import pandas as pd
 
+from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.check import RULES, words_of
 from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
 from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.diagnostic.sentences import COLUMNS, Context
 from hyperprobe.documents import parse_json, read_text
 from hyperprobe.errors import UserError
+from hyperprobe.names import StrPath, listed
+from hyperprobe.options import RESULTS
 from hyperprobe.progress import progress
 from hyperprobe.runs.files import check_writable, corpus_digests, file_digest, write_text
 from hyperprobe.runs.read import read_run
@@ -78,21 +81,22 @@ def targets(diagnostics: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def mine(
-    corpus: Sequence[Path],
-    diagnostics: Sequence[str],
+    corpus: StrPath | Sequence[StrPath],
+    diagnostics: str | Sequence[str] = NAMES,
     best: int = 20,
     text_field: str = "text",
     processes: int = 2,
     seed: int = 0,
-    results: Path = Path("results"),
+    results: StrPath = RESULTS,
 ) -> MineResult:
     """Search `corpus` and write `contexts.tsv` into a run folder.
 
-    Memory does not grow with the corpus. The same call after an interrupt goes on
+    Memory does not grow with the corpus. The same call after an interrupt continues
     from its last saved state, and after a finished one reads its files back. Raises
     `UserError` on a corpus that is not there or that cannot be read, and when a
     process of the search is killed.
     """
+    diagnostics = listed(diagnostics)
     given = dict(locals())
     if best < 1 or processes < 1 or not text_field:
         raise UserError("--best and --processes must be 1 or more, and --field must name a field")
@@ -161,12 +165,12 @@ def _all_chunks(
 ) -> Iterator[str]:
     """Every chunk of the corpus; `advance` hears of the bytes that are read."""
     for path in files:
-        place = 0
+        position = 0
 
         def at(now: int) -> None:
-            nonlocal place
-            advance(now - place)
-            place = now
+            nonlocal position
+            advance(now - position)
+            position = now
 
         yield from read_chunks(path, text_field, skipped, at)
 
@@ -210,7 +214,7 @@ def _kind(target: Target, word: str, sentence: str) -> str | None:
 
 def _merge(found: Found, part: Found, best: int) -> None:
     for key, entries in part.items():
-        # The same sentence may stand in the corpus twice.
+        # The corpus may have the same sentence twice.
         found[key] = sorted(set(found.get(key, []) + entries))[:best]
 
 

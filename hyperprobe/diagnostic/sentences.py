@@ -1,6 +1,6 @@
 """Context sentences: one TSV format for what ships and for what a user brings.
 
-Columns: `word` as it stands in the sentence, its `category`, the `kind`, and
+Columns: `word` as written in the sentence, its `category`, the `kind`, and
 the `sentence`. Kinds: `probe` (the word can be replaced by its category),
 `hyponym` and `hypernym` (ordinary sentences, for classifiers).
 """
@@ -24,13 +24,13 @@ KINDS = ("probe", "hyponym", "hypernym")
 
 @dataclass(frozen=True)
 class Context:
-    """A sentence that holds `word`; `place` says where it was read, as FILE:LINE."""
+    """A sentence that holds `word`; `where` is the line that it was read from, as FILE:LINE."""
 
     word: str
     category: str
     kind: str
     sentence: str
-    place: str = ""
+    where: str = ""
 
 
 def shipped_files() -> list[Path]:
@@ -41,29 +41,29 @@ def shipped_files() -> list[Path]:
 def read_contexts(path: Path) -> Iterator[Context]:
     """The contexts of one file. Raises `UserError` with file and line on a bad one."""
     for number, row in read_tsv(path, COLUMNS, "contexts file"):
-        place = f"{path}:{number}"
+        where = f"{path}:{number}"
         for column in COLUMNS:
             if not row[column].strip():
-                raise UserError(f"{place}: {column} is empty: fill it or take the row out")
+                raise UserError(f"{where}: {column} is empty: fill it or take the row out")
         if row["kind"] not in KINDS:
-            raise UserError(f"{place}: kind {quoted(row['kind'])} is none of {', '.join(KINDS)}")
-        yield Context(row["word"], row["category"], row["kind"], row["sentence"], place)
+            raise UserError(f"{where}: kind {quoted(row['kind'])} is none of {', '.join(KINDS)}")
+        yield Context(row["word"], row["category"], row["kind"], row["sentence"], where)
 
 
 def occurrences(word: str, sentence: str) -> list[re.Match[str]]:
-    """Where `word` stands in `sentence` as a whole word, in exactly this case."""
+    """Where `word` occurs in `sentence` as a whole word, in exactly this case."""
     return list(re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", sentence))
 
 
 def put_slot(context: Context) -> str:
-    """The sentence with the slot in place of the word."""
+    """The sentence with the slot instead of the word."""
     (match,) = occurrences(context.word, context.sentence)
     return context.sentence[: match.start()] + SLOT + context.sentence[match.end() :]
 
 
 @cache
 def shipped_probes() -> dict[str, str]:
-    """Hyponym -> its contextual prompt, with the slot in place of the hyponym."""
+    """Hyponym -> its contextual prompt, with the slot instead of the hyponym."""
     return {
         context.word: put_slot(context)
         for context in read_all(shipped_files())

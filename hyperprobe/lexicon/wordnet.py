@@ -1,4 +1,4 @@
-"""The noun taxonomy: WordNet 3.0, read with nltk's own reader."""
+"""The noun taxonomy: WordNet 3.0, read by nltk."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _check_files(folder: Path, source: Path) -> None:
 
 @contextmanager
 def damage_named(folder: Path | None) -> Iterator[None]:
-    """Turns whatever nltk raises over the user's own database into a `UserError`.
+    """Turns whatever nltk raises over a user's database into a `UserError`.
 
     nltk checks nothing that it reads, and so fails in many ways on what is damaged.
     """

@@ -14,14 +14,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 import torch
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.language import BLOCK_NUMBERS, Blocks, Boundary, LanguageModel, boundary
-from hyperprobe.options import CausalScoring
+from hyperprobe.options import CausalScoring, ModelOptions
 from hyperprobe.progress import progress
 
 Tokens = tuple[int, ...]
@@ -29,11 +29,11 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Question:
-    """How probable is `target` after the row's token `position`? Adds to candidate `place`."""
+    """How probable is `target` after the row's token `position`? Adds to candidate `column`."""
 
     position: int
     target: int
-    place: int
+    column: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +49,10 @@ class Plan:
     def of(cls, continuations: Sequence[Tokens], device: torch.device) -> Plan:
         """Each token is asked for once: candidates that begin alike share their rows."""
         asked: dict[Tokens, list[Question]] = defaultdict(list)
-        for place, tokens in enumerate(continuations):
+        for column, tokens in enumerate(continuations):
             if len(tokens) > 1:
                 asked[tokens[:-1]] += [
-                    Question(i, target, place) for i, target in enumerate(tokens[1:])
+                    Question(i, target, column) for i, target in enumerate(tokens[1:])
                 ]
         first = torch.tensor([tokens[0] for tokens in continuations], device=device)
         return cls(first, tuple(asked), tuple(tuple(row) for row in asked.values()))
@@ -97,6 +97,12 @@ class AutoregressiveModel(LanguageModel):
         super().__init__(name, model, tokenizer, source)
         self.scoring: CausalScoring = scoring
         self._plans: dict[tuple[CandidateSet, Boundary, Tokens], Plan] = {}
+
+    @classmethod
+    def made(
+        cls, name: str, model: Any, tokenizer: Any, source: dict[str, Any], options: ModelOptions
+    ) -> Self:
+        return cls(name, model, tokenizer, source, options.causal_scoring)
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "scoring": self.scoring, "ranking": "continuation"}
@@ -143,7 +149,7 @@ class AutoregressiveModel(LanguageModel):
         # (up to the next slot, should the text have another one)
         rights = [cloze.right.split(SLOT)[0] for cloze in clozes]
         texts = iter(
-            self._ids(
+            self.token_ids(
                 [
                     f"{cloze.left}{word}{right}"
                     for cloze, right in zip(clozes, rights, strict=True)
@@ -154,10 +160,10 @@ class AutoregressiveModel(LanguageModel):
         plans: dict[tuple[Tokens, ...], Plan] = {}
         units = []
         for start in self._starts(clozes):
-            own = [next(texts) for _ in candidates.words]
+            filled = [next(texts) for _ in candidates.words]
             # (a piece that joins left side and candidate is scored as part of the candidate)
-            shared = min(_n_shared(start.left, text) for text in own)
-            continuations = tuple(text[shared:] for text in own)
+            shared = min(_n_shared(start.left, text) for text in filled)
+            continuations = tuple(text[shared:] for text in filled)
             if continuations not in plans:
                 plans[continuations] = Plan.of(continuations, self.device)
             units.append(self._unit(start, plans[continuations], shared))
@@ -192,10 +198,10 @@ class AutoregressiveModel(LanguageModel):
         self, clozes: Sequence[Cloze], candidates: CandidateSet, closing: Tokens = ()
     ) -> list[Unit]:
         """Units whose continuations are the candidates' pieces and what closes them."""
-        places = [boundary(cloze) for cloze in clozes]
-        plans = {at: self._plan(candidates, at, closing) for at in set(places)}
+        boundaries = [boundary(cloze) for cloze in clozes]
+        plans = {at: self._plan(candidates, at, closing) for at in set(boundaries)}
         starts = self._starts(clozes)
-        return [self._unit(start, plans[at]) for start, at in zip(starts, places, strict=True)]
+        return [self._unit(start, plans[at]) for start, at in zip(starts, boundaries, strict=True)]
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         plan = Plan(self._vocabulary())
@@ -205,7 +211,7 @@ class AutoregressiveModel(LanguageModel):
     # -- passes ---------------------------------------------------------------------------
 
     def _blocks(self, clozes: Sequence[Cloze], units: list[Unit], n_candidates: int) -> Blocks:
-        """(places in `clozes`, scores [n_places, n_candidates]), block after block."""
+        """(indices of clozes, scores [n_indices, n_candidates]), block after block."""
         limit = self.max_tokens
         for cloze, unit in zip(clozes, units, strict=True):
             written = len(unit.prefix) + max((len(row) for row in unit.plan.rows), default=0)
@@ -238,10 +244,10 @@ class AutoregressiveModel(LanguageModel):
             lengths = [len(unit.prefix) + len(unit.source) for unit in alike]
 
             def run(batch: list[int], alike: list[Unit] = alike) -> None:
-                own = self._score_together([alike[i] for i in batch])
-                rows = [(j, place) for j, i in enumerate(batch) for place in where[alike[i]]]
+                of_batch = self._score_together([alike[i] for i in batch])
+                rows = [(j, row) for j, i in enumerate(batch) for row in where[alike[i]]]
                 source, target = (torch.tensor(side) for side in zip(*rows, strict=True))
-                scores[target] = own[source]
+                scores[target] = of_batch[source]
                 advance(len(rows))
 
             self._in_batches(lengths, run)
@@ -270,11 +276,11 @@ class AutoregressiveModel(LanguageModel):
             start = 0
             for i in batch:
                 unit, row, questions = rows[i]
-                asked += [(start + q.position, q.target, unit, q.place) for q in questions]
+                asked += [(start + q.position, q.target, unit, q.column) for q in questions]
                 start += len(row)
-            at, target, unit_of, place = torch.tensor(asked).T
+            at, target, unit_of, column = torch.tensor(asked).T
             total.index_put_(
-                (unit_of, place), log_probs[at, target].cpu().double(), accumulate=True
+                (unit_of, column), log_probs[at, target].cpu().double(), accumulate=True
             )
 
         self._in_batches([len(units[0].prefix) + len(row) for _, row, _ in rows], run)

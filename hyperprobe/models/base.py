@@ -1,16 +1,21 @@
-"""What every model can be asked: log-probabilities (or similarities) of candidates at a slot."""
+"""What models can be asked: protocols for every model, for those that read prompts, and for
+those that gradients reach."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
+from hyperprobe.errors import UserError
 from hyperprobe.statistics.ranks import Stand, stand_of
+
+if TYPE_CHECKING:
+    import torch
 
 Scores = NDArray[np.float32]
 
@@ -41,11 +46,30 @@ class Ranking:
         return self.gold_rank + self.gold_tied_before
 
 
-class ClozeModel(Protocol):
+class Answerer(Protocol):
+    """What answers questions about subjects: a model, or a classifier beside it."""
+
+    @property
+    def name(self) -> str:
+        """What the rows of its answers call it."""
+
+    def n_pieces(self, texts: Sequence[str]) -> list[float]:
+        """How many word pieces each text is read as; NaN for what reads no pieces."""
+
+
+class ClozeModel(Answerer, Protocol):
     """A scorer of clozes. Scores of one cloze compare; higher is better."""
 
-    name: str
-    kind: str  # "masked", "causal", "seq2seq" or "static"
+    @property
+    def kind(self) -> str:
+        """The name of its family (`hyperprobe.families`)."""
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether the text of a cloze plays a part; static vectors see the subject alone."""
+
+    def fit(self, clozes: Sequence[Cloze]) -> list[Cloze]:
+        """The clozes; those too long for the model lose the words farthest from the slot."""
 
     def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Scores:
         """Scores [n_clozes, n_candidates]: natural log-probabilities over the whole
@@ -68,11 +92,97 @@ class ClozeModel(Protocol):
         """What identifies the model in a run: source, revision or hashes, settings."""
 
 
+@runtime_checkable
+class TextModel(ClozeModel, Protocol):
+    """A language model: it reads prompts, piece by piece."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest input, special tokens included."""
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens its tokenizer knows."""
+
+    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The token ids of each text, without special tokens."""
+
+    def single_tokens(self, words: Sequence[str]) -> list[bool]:
+        """Whether the model has each word, in its very spelling, as one token after a space."""
+
+    def can_spell(self, words: Sequence[str]) -> list[bool]:
+        """Whether the tokenizer knows all the letters of each word."""
+
+    def rank_open(
+        self, clozes: Sequence[Cloze], gold: Sequence[str], k: int
+    ) -> tuple[Ranking, list[list[str]]]:
+        """`rank` over the whole vocabulary, and the k best tokens as text."""
+
+
+@runtime_checkable
+class GradientModel(TextModel, Protocol):
+    """A masked language model whose weights and input vectors gradients reach.
+
+    What prompts of vectors need of it is in `hyperprobe.models.prompt_vectors`.
+    """
+
+    token_budget: int  # padded tokens of a batch
+    max_rows: int  # texts of a batch
+
+    @property
+    def model(self) -> torch.nn.Module:
+        """The network: its weights, and whether dropout is on."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """Its Hugging Face tokenizer."""
+
+    def tokenise(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
+        """The token ids of each text, special ones included, as scores are computed from them."""
+
+    def input_embeddings(self) -> torch.nn.Embedding:
+        """The table of input vectors [n_rows, dimension], a row for each token."""
+
+
+def as_text_model(model: ClozeModel) -> TextModel:
+    """The model, if it reads prompts. Raises `UserError` for static vectors."""
+    if not isinstance(model, TextModel):
+        raise UserError(
+            f"{model.name} holds static vectors, which read no prompt: name a language model"
+        )
+    return model
+
+
+def as_masked_model(model: ClozeModel, what: str) -> GradientModel:
+    """The model, if it is a masked language model, which `what` needs. Raises `UserError`."""
+    if not isinstance(model, GradientModel):
+        raise UserError(
+            f"{what} needs a masked language model, and {model.name} is a {model.kind} one: "
+            "name another --model, or another --method"
+        )
+    return model
+
+
+def shared_words(models: Iterable[ClozeModel]) -> list[str]:
+    """The words that every one of the models has as one token, sorted."""
+    words = [set(model.words()) for model in models]
+    if not words:
+        raise UserError("no model: name at least one language model")
+    common = set.intersection(*words)
+    if not common:
+        raise UserError("these models share no word: name --vocab FILE or fewer models")
+    return sorted(common)
+
+
 def rank_scores(scores: Scores, gold: Sequence[int | None], k: int) -> Ranking:
     """The `Ranking` of a full score matrix [n_clozes, n_candidates]."""
     k = min(k, scores.shape[1])
-    places = np.array([0 if g is None else g for g in gold], dtype=np.int64)
-    stand = stand_of(scores, places)
+    index = np.array([0 if g is None else g for g in gold], dtype=np.int64)
+    stand = stand_of(scores, index)
     # Stable, so that equal scores stay in candidate order whatever the batch.
     top = np.argsort(-scores, axis=1, kind="stable")[:, :k].astype(np.int64)
     return Ranking(*gold_arrays(stand, gold), top, np.take_along_axis(scores, top, axis=1))

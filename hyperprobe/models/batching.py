@@ -30,7 +30,7 @@ def run_in_batches(
     max_rows: int,
     advance: Callable[[int], None] = lambda n: None,
 ) -> int:
-    """Call `run` on lists of places in `lengths` until each was run once.
+    """Call `run` on lists of indices of `lengths` until each was run once.
 
     Longest first, so that a batch that does not fit fails at once and not near
     the end. A batch holds at most `token_budget` padded tokens and `max_rows`

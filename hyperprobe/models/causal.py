@@ -21,15 +21,22 @@ class CausalModel(AutoregressiveModel):
     """A Hugging Face causal LM as a `ClozeModel`."""
 
     kind = "causal"
+    auto_class = "AutoModelForCausalLM"
+    mapping = "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"
+
+    @classmethod
+    def certainty(cls, config: Any, classes: Sequence[str]) -> int:
+        # Types of both kinds (BERT) are masked models unless their class says otherwise.
+        return 3 if any(c.endswith(("ForCausalLM", "LMHeadModel")) for c in classes) else 1
 
     @cached_property
     def _opening(self) -> Tokens:
         """The tokens that the tokenizer itself puts before every text (Llama's BOS)."""
-        (bare,), (whole,) = self._ids(["a"]), self._whole_ids(["a"])
+        (bare,), (whole,) = self.token_ids(["a"]), self._whole_ids(["a"])
         return whole[: whole.index(bare[0])]
 
     def _starts(self, clozes: Sequence[Cloze]) -> list[Start]:
-        lefts = self._ids([cloze.left.rstrip(" ") for cloze in clozes])
+        lefts = self.token_ids([cloze.left.rstrip(" ") for cloze in clozes])
         return [Start(self._opening, left) for left in lefts]
 
     def _units(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> list[Unit]:
@@ -55,7 +62,7 @@ class CausalModel(AutoregressiveModel):
             skipped = 0
         ids, _ = self._padded(rows)  # on the right, where a causal model does not look
         of_rows = [i for i, row in enumerate(rows) for _ in row[skipped:]]
-        places = [place for row in rows for place in range(skipped, len(row))]
-        with head_sees(self.model.get_decoder(), of_rows, places):
+        positions = [position for row in rows for position in range(skipped, len(row))]
+        with head_sees(self.model.get_decoder(), of_rows, positions):
             logits = self.model(input_ids=ids, past_key_values=past, use_cache=True).logits[0]
         return self._log_probs(logits)

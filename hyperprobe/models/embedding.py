@@ -39,20 +39,58 @@ class Mention(NamedTuple):
     end: int
 
 
+class Encoder(NamedTuple):
+    """A Hugging Face model without its head, its tokenizer, and what identifies the two."""
+
+    model: Any
+    tokenizer: Any
+    source: dict[str, Any]
+
+    @property
+    def depth(self) -> int:
+        """Its layers, the embeddings not counted."""
+        return n_layers(self.model.config)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a vector."""
+        return int(self.model.config.hidden_size)
+
+    @property
+    def device_type(self) -> str:
+        """What computes: cpu, cuda or mps."""
+        return str(self.model.device.type)
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies it in a run."""
+        return {
+            "kind": "encoder",
+            **self.source,
+            "architecture": type(self.model).__name__,
+            "n_parameters": sum(p.numel() for p in self.model.parameters()),
+        }
+
+    def encode(
+        self, mentions: Sequence[Mention], layers: Sequence[Layers] = (LAST,), name: str = ""
+    ) -> Vectors:
+        """Vectors [len(layers), n_mentions, width] of the mentions; see `encode`."""
+        return encode(self.model, self.tokenizer, mentions, layers, name or "the model")
+
+
 class _Text(NamedTuple):
     """Token ids of a text, and the pieces [from, to) of each of its mentions."""
 
     ids: list[int]
-    pieces: list[tuple[int, int, int]]  # place of the mention, first piece, end
+    pieces: list[tuple[int, int, int]]  # index of the mention, first piece, end
 
 
 def find_word(word: str, sentence: str) -> Mention:
     """Where `word` stands as a whole word: as written, else in any case, else in the plural.
 
-    The first place when there are several. Raises `UserError` when there is none.
+    The first one when there are several. Raises `UserError` when there is none.
     """
     lowered = sentence.lower()
-    # (lower-casing may change the length of a text: then its places say nothing)
+    # (lower-casing may change the length of a text: then positions in it say nothing)
     comparable = lowered if len(lowered) == len(sentence) else sentence
     for form, text in (
         (word, sentence),
@@ -112,8 +150,8 @@ def encode(
             for i, added in enumerate(layers):
                 summed = torch.stack([hidden[layer] for layer in added]).float().sum(dim=0)
                 for row, vectors in zip(rows, summed, strict=True):
-                    for place, first, end in row.pieces:
-                        result[i, place] = vectors[first:end].mean(dim=0).cpu().numpy()
+                    for index, first, end in row.pieces:
+                        result[i, index] = vectors[first:end].mean(dim=0).cpu().numpy()
             advance(len(batch))
 
         run_in_batches(
@@ -176,7 +214,7 @@ def _texts(model: Any, tokenizer: Any, mentions: Sequence[Mention], name: str) -
     }
     check_rows(name, embedding_rows(model), [tuple(ids) for ids, _ in known.values()])
     texts: dict[str, _Text] = {}
-    for place, mention in enumerate(mentions):
+    for index, mention in enumerate(mentions):
         ids, offsets = known[mention.sentence]
         if len(ids) > limit:
             mention, ids, offsets = _cut_around(tokenizer, mention, limit, name)
@@ -185,7 +223,7 @@ def _texts(model: Any, tokenizer: Any, mentions: Sequence[Mention], name: str) -
             word = mention.sentence[mention.start : mention.end]
             raise UserError(f"the tokenizer of {name} leaves nothing of {word!r}: take it out")
         text = texts.setdefault(mention.sentence, _Text(ids, []))
-        text.pieces.append((place, *pieces))
+        text.pieces.append((index, *pieces))
     return sorted(texts.values(), key=lambda text: -len(text.ids))
 
 

@@ -13,12 +13,13 @@ from functools import cache
 from pathlib import Path
 
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.families import FAMILIES
 from hyperprobe.names import (
     EMBEDDED,
     EMBEDDED_VECTORS,
     RANDOM,
     distinct_models,
-    is_vectors,
+    file_family,
     model_path,
 )
 
@@ -32,11 +33,10 @@ def check_models(names: list[str] | None) -> list[str] | None:
         return None
     for name in (distinct := distinct_models(names)):
         path = model_path(name)
-        if is_vectors(name):
+        if family := file_family(name):
             if not path.is_file():
-                raise UserError(
-                    f"no vectors file {path}{_did_you_mean(name) or ': check the name'}"
-                )
+                kind = "file" if FAMILIES[family].reads_text else "vectors file"
+                raise UserError(f"no {kind} {path}{_did_you_mean(name) or ': check the name'}")
         elif not path.is_dir():
             only_local(name.removeprefix(RANDOM))
     return distinct

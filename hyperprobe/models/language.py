@@ -1,7 +1,8 @@
 """What the families of language models share: spelling, questions, batches, checks.
 
 A family says how a block of clozes is scored (`_closed`, `_ranked`, `_open`); the
-answers to users' questions are made from those blocks here.
+answers to users' questions are made from those blocks here. It also says how its models
+are recognised by their configuration and what it needs of their tokenizer.
 """
 
 from __future__ import annotations
@@ -9,18 +10,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 
-from hyperprobe.cloze import CandidateSet, Cloze
+from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import Ranking, Scores, gold_arrays
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.models.folders import check_rows, embedding_rows
+from hyperprobe.options import ModelOptions
 from hyperprobe.statistics.ranks import Stand, stand_of
 
 # Scores held at once, in numbers: 8 MB of float32, or what one batch gives.
@@ -35,6 +37,14 @@ Blocks = Iterator[tuple[list[int], torch.Tensor]]
 ANCHORS: dict[Boundary, str] = {"start": "", "space": "a ", "inside": "("}
 
 
+def no_marks(name: str, wanted: str) -> UserError:
+    """What to raise for a model whose tokenizer marks no slot."""
+    return UserError(
+        f"{name} has no {wanted} to mark a slot with: name another model, or repair its "
+        "tokenizer files"
+    )
+
+
 def boundary(cloze: Cloze) -> Boundary:
     """What the slot follows: nothing, a space, or any other character."""
     if not cloze.left:
@@ -45,7 +55,11 @@ def boundary(cloze: Cloze) -> Boundary:
 class LanguageModel(ABC):
     """A Hugging Face language model as a `ClozeModel`."""
 
-    kind: str
+    kind: ClassVar[str]
+    # The transformers classes that read its weights, and the table of the types that have one.
+    auto_class: ClassVar[str]
+    mapping: ClassVar[str]
+    reads_text = True
 
     def __init__(self, name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> None:
         self.name = name
@@ -59,6 +73,26 @@ class LanguageModel(ABC):
         # Of the scores: half-precision weights still give scores in single precision.
         self.precision = torch.promote_types(model.dtype, torch.float32)
         self._source = source
+
+    # -- what a family says of itself -----------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def made(
+        cls, name: str, model: Any, tokenizer: Any, source: dict[str, Any], options: ModelOptions
+    ) -> LanguageModel:
+        """The model, asked as `options` say."""
+
+    @classmethod
+    @abstractmethod
+    def certainty(cls, config: Any, classes: Sequence[str]) -> int:
+        """How sure a configuration, whose type the family's table has, and the names of the
+        model's classes are of this family: the most certain family is taken, 0 is none."""
+
+    @classmethod
+    def slot_marks(cls, name: str, tokenizer: Any) -> Sequence[str]:
+        """The tokens that mark a slot. Raises `UserError` for a tokenizer without them."""
+        return ()
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -76,9 +110,14 @@ class LanguageModel(ABC):
         """The longest input, special tokens included."""
         return longest_input(self.model, self.tokenizer)
 
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens the tokenizer knows."""
+        return len(self.tokenizer)
+
     # -- words and pieces -------------------------------------------------------------
 
-    def _ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """The token ids of each text, without special tokens."""
         return self._known(self.tokenizer(list(texts), add_special_tokens=False)["input_ids"])
 
@@ -92,6 +131,35 @@ class LanguageModel(ABC):
         check_rows(self.name, self._n_rows, texts)
         return texts
 
+    def n_pieces(self, texts: Sequence[str]) -> list[float]:
+        """How many word pieces each text is read as."""
+        return [float(len(ids)) for ids in self.token_ids(texts)]
+
+    def fit(self, clozes: Sequence[Cloze]) -> list[Cloze]:
+        """The clozes; those too long for the model lose the words farthest from the slot."""
+        limit = self.max_tokens - 3  # room for special tokens
+        lengths = [len(ids) for ids in self._marked_ids([cloze.text for cloze in clozes])]
+        return [
+            self._shortened(cloze, limit) if length > limit else cloze
+            for cloze, length in zip(clozes, lengths, strict=True)
+        ]
+
+    def _shortened(self, cloze: Cloze, limit: int) -> Cloze:
+        left, right = cloze.left, cloze.right
+        while len(self._marked_ids([f"{left}{SLOT}{right}"])[0]) > limit:
+            if len(left) >= len(right) and " " in left.strip():
+                left = left.lstrip().split(" ", 1)[1]
+            elif " " in right.strip():
+                right = right.rstrip().rsplit(" ", 1)[0]
+            else:
+                break
+        return replace(cloze, left=left, right=right)
+
+    def _marked_ids(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
+        """The tokens of texts as they stand, the mark of the slot in letters; for lengths alone."""
+        encoded: Sequence[Sequence[int]] = self.tokenizer(list(texts))["input_ids"] if texts else []
+        return encoded
+
     def split(self, words: Sequence[str], at: Boundary = "space") -> list[tuple[int, ...]]:
         """The token ids of each word in a slot that follows nothing, a space, or a bracket.
 
@@ -101,12 +169,12 @@ class LanguageModel(ABC):
         """
         anchor = ANCHORS[at]
         if not anchor:
-            return self._ids(words)
-        (head,) = self._ids([anchor.rstrip()])
-        behind = self._ids([anchor + word for word in words])
+            return self.token_ids(words)
+        (head,) = self.token_ids([anchor.rstrip()])
+        behind = self.token_ids([anchor + word for word in words])
         # (where anchor and word share a piece, the word by itself)
         return [
-            ids[len(head) :] if ids[: len(head)] == head else self._ids([word])[0]
+            ids[len(head) :] if ids[: len(head)] == head else self.token_ids([word])[0]
             for word, ids in zip(words, behind, strict=True)
         ]
 
@@ -117,6 +185,19 @@ class LanguageModel(ABC):
             if not pieces or self.tokenizer.unk_token_id in pieces:
                 raise UserError(f"{self.name} cannot spell {word!r}: take it out of the candidates")
         return spelled
+
+    def can_spell(self, words: Sequence[str]) -> list[bool]:
+        """Whether the tokenizer knows all the letters of each word."""
+        unknown = self.tokenizer.unk_token_id
+        return [bool(ids) and (unknown is None or unknown not in ids) for ids in self.split(words)]
+
+    def single_tokens(self, words: Sequence[str]) -> list[bool]:
+        """Whether the model has each word, in its very spelling, as one token after a space."""
+        unknown = self.tokenizer.unk_token_id
+        return [
+            len(ids) == 1 and ids[0] != unknown and self.tokenizer.decode(ids).strip() == word
+            for word, ids in zip(words, self.split(words), strict=True)
+        ]
 
     def pieces(self, word: str, at: Boundary = "space") -> tuple[int, ...]:
         """The token ids of one word; see `spell`."""
@@ -168,7 +249,7 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def _closed(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
-        """(places in `clozes`, scores [n_places, n_candidates]), block after block."""
+        """(indices of clozes, scores [n_indices, n_candidates]), block after block."""
 
     def _ranked(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
         """`_closed` for very many candidates."""
@@ -176,13 +257,13 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
-        """Scores over the vocabulary [n_places, n_tokens], block after block."""
+        """Scores over the vocabulary [n_indices, n_tokens], block after block."""
 
     def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Scores:
         """Natural log-probabilities [n_clozes, n_candidates] over the whole vocabulary."""
         result = np.empty((len(clozes), len(candidates)), dtype=np.float32)
-        for places, scores in self._checked(clozes, self._closed(clozes, candidates)):
-            result[places] = scores.cpu().numpy()
+        for indices, scores in self._checked(clozes, self._closed(clozes, candidates)):
+            result[indices] = scores.cpu().numpy()
         return result
 
     def rank(
@@ -208,8 +289,8 @@ class LanguageModel(ABC):
             for pair in {(word, boundary(c)) for c, word in zip(clozes, gold, strict=True)}
         }
         pieces = [spelled[word, boundary(c)] for c, word in zip(clozes, gold, strict=True)]
-        places = [ids[0] if len(ids) == 1 else None for ids in pieces]
-        ranking = ranking_of(self._checked(clozes, self._open(clozes)), places, k)
+        tokens = [ids[0] if len(ids) == 1 else None for ids in pieces]
+        ranking = ranking_of(self._checked(clozes, self._open(clozes)), tokens, k)
         return ranking, [
             [self.tokenizer.decode([token]).strip() for token in row] for row in ranking.top
         ]
@@ -220,14 +301,14 @@ class LanguageModel(ABC):
         return torch.arange(min(len(self.tokenizer), said), device=self.device)
 
     def _checked(self, clozes: Sequence[Cloze], blocks: Blocks) -> Blocks:
-        for places, scores in blocks:
+        for indices, scores in blocks:
             broken = scores.isnan().any(dim=1).nonzero()
             if len(broken):
                 raise UserError(
-                    f"{self.name} answers {clozes[places[int(broken[0, 0])]].id} with NaN: its "
+                    f"{self.name} answers {clozes[indices[int(broken[0, 0])]].id} with NaN: its "
                     "weights are damaged, or overflow in this precision (try --dtype fp32)"
                 )
-            yield places, scores
+            yield indices, scores
 
 
 def longest_input(model: Any, tokenizer: Any) -> int:
@@ -235,7 +316,7 @@ def longest_input(model: Any, tokenizer: Any) -> int:
     limits = [tokenizer.model_max_length]
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     if isinstance(table, torch.nn.Embedding):
-        # RoBERTa and its kin count places from after the padding token's id.
+        # RoBERTa and its kin count positions from after the padding token's id.
         skipped = 0 if table.padding_idx is None else table.padding_idx + 1
         limits.append(table.num_embeddings - skipped)
     elif limit := getattr(model.config, "max_position_embeddings", None):
@@ -244,21 +325,21 @@ def longest_input(model: Any, tokenizer: Any) -> int:
 
 
 @contextmanager
-def head_sees(module: Any, rows: Iterable[int], places: Iterable[int]) -> Iterator[None]:
-    """While active, `module` hands on only the hidden states at (row, place), as [1, n, width].
+def head_sees(module: Any, rows: Iterable[int], positions: Iterable[int]) -> Iterator[None]:
+    """While active, `module` hands on only the hidden states at (row, position), as [1, n, width].
 
     The head of every architecture follows its stack of layers, so whatever it does
     to logits (transform, scale, cap) is kept.
     """
-    index = torch.tensor(list(rows)), torch.tensor(list(places))
+    index = torch.tensor(list(rows)), torch.tensor(list(positions))
     called = False
 
     def keep(module: Any, args: Any, output: Any) -> Any:
         nonlocal called
         called = True
         hidden = output.last_hidden_state
-        row, place = (side.to(hidden.device) for side in index)
-        output["last_hidden_state"] = hidden[row, place].unsqueeze(0)
+        row, position = (side.to(hidden.device) for side in index)
+        output["last_hidden_state"] = hidden[row, position].unsqueeze(0)
         return output
 
     handle = module.register_forward_hook(keep)
@@ -284,31 +365,31 @@ def ranking_of(blocks: Blocks, gold: Sequence[int | None], k: int) -> Ranking:
         np.zeros((n, k), dtype=np.int64),
         np.zeros((n, k), dtype=np.float32),
     )
-    for places, scores in blocks:
-        own = [gold[i] for i in places]
-        index = torch.tensor([i or 0 for i in own], device=scores.device)
+    for indices, scores in blocks:
+        gold_of_block = [gold[i] for i in indices]
+        index = torch.tensor([i or 0 for i in gold_of_block], device=scores.device)
         arange = partial(torch.arange, device=scores.device)
         stand = Stand(*(part.cpu().numpy() for part in stand_of(scores, index, arange)))
         top = top_of(scores, k)
         parts = (
-            *gold_arrays(stand, own),
+            *gold_arrays(stand, gold_of_block),
             top.cpu().numpy(),
             scores.gather(1, top).cpu().numpy(),
         )
         for field, part in zip(fields(result), parts, strict=True):
-            getattr(result, field.name)[places] = part
+            getattr(result, field.name)[indices] = part
     return result
 
 
 def top_of(scores: torch.Tensor, k: int) -> torch.Tensor:
-    """The places [n, k] of the best scores of each row, equal scores in the order of places.
+    """The columns [n, k] of the best scores of each row, equal scores in the order of columns.
 
     `torch.topk` leaves the order of equal scores open, and which of them it takes.
     """
     best, top = scores.topk(min(k + 1, scores.shape[1]), dim=1)
     crowded = (best[:, k - 1 : k] == best[:, k:]).any(dim=1)
     top = top[:, :k]
-    if crowded.any():  # the last place has several that could take it
+    if crowded.any():  # several could be the last one
         order = scores[crowded].sort(dim=1, descending=True, stable=True).indices
         top[crowded] = order[:, :k]
     top = top.sort(dim=1).values

@@ -3,85 +3,118 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any, Generic, TypeVar, Unpack
 
+from hyperprobe.errors import UserError
+from hyperprobe.families import FAMILIES
 from hyperprobe.models import pretrained
+from hyperprobe.models.base import ClozeModel
+from hyperprobe.models.embedding import Encoder
 from hyperprobe.models.hub import only_local
 from hyperprobe.models.language import LanguageModel
-from hyperprobe.models.pretrained import family_of, load_language_model, read_config
-from hyperprobe.models.static import StaticModel, load_vectors
-from hyperprobe.names import RANDOM, is_vectors, model_path
+from hyperprobe.models.loaded import loaded
+from hyperprobe.models.static import StaticModel
+from hyperprobe.names import RANDOM, file_family, is_vectors, model_path
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
 
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
 
+Model = TypeVar("Model", bound=ClozeModel)
+Answers = TypeVar("Answers")
+
 
 def load_model(
     name: str, options: ModelOptions | None = None, **keywords: Unpack[ModelKeywords]
-) -> LanguageModel | StaticModel:
+) -> ClozeModel:
     """The model called `name`.
 
     `embedded` is the masked LM that ships and `word2vec` the vectors that ship;
     a file is read as static vectors; anything else is a Hugging Face folder or
     hub name of a masked, causal or sequence-to-sequence LM, whose config says
     which. `random:NAME` has NAME's shape and tokenizer, and random weights of
-    a fixed seed. `options` say how it is loaded and asked, or their fields as keywords.
+    a fixed seed. `options` say how it is loaded and asked, or their fields as keywords; of a
+    model that the caller has loaded (`hyperprobe.models.loaded`) only how it is asked.
     Raises `UserError` when there is no such model or it cannot
     fill a slot.
     """
-    path = model_path(name)
-    if is_vectors(name):
-        return StaticModel(name, load_vectors(path), identify(name))
     options = options or ModelOptions(**keywords)
+    random, about = name.startswith(RANDOM), identify(name)
+    if held := loaded(name):
+        return pretrained.language_model_of(name, *held.pair, options, random, about)
+    if family := file_family(name):
+        model: ClozeModel = FAMILIES[family].model_class().load(name, model_path(name), about)
+        return model
     folder, local = _folder(name)
-    random = name.startswith(RANDOM)
-    return load_language_model(name, folder, options, random, identify(name), local)
+    return pretrained.load_language_model(name, folder, options, random, about, local)
 
 
-class LastLoaded:
+def load_network(name: str, options: ModelOptions | None = None) -> LanguageModel:
+    """The language model of Hugging Face called `name`. Raises `UserError` for any other."""
+    if is_vectors(name) or not isinstance(model := load_model(name, options), LanguageModel):
+        raise UserError(f"{name} holds static vectors, which read no prompt: name a language model")
+    return model
+
+
+def load_static(name: str) -> StaticModel:
+    """The vectors called `name`. Raises `UserError` for a model that is none."""
+    model = load_model(name)
+    if not isinstance(model, StaticModel):
+        raise UserError(f"{name} is a language model and no vectors: name a file of vectors")
+    return model
+
+
+class LastLoaded(Generic[Model]):
     """Loads models with `load` when they are first asked, and holds one at a time."""
 
-    def __init__(self, load: Callable[..., Any]) -> None:
+    def __init__(self, load: Callable[..., Model]) -> None:
         self._load = load
         self._asked: tuple[Any, ...] | None = None
-        self._model: Any = None
+        self._model: Model | None = None
 
-    def get(self, *asked: Any) -> Any:
+    def get(self, *asked: Any) -> Model:
         """What `load` makes of these arguments."""
-        if asked != self._asked:
+        if asked != self._asked or self._model is None:
             self._asked = self._model = None  # free it before the next one comes
             self._model = self._load(*asked)
             self._asked = asked
         return self._model
 
-    def answer(self, predict: Callable[[Any], Any], *asked: Any) -> tuple[Any, dict[str, Any]]:
+    def answer(
+        self, predict: Callable[[Model], Answers], *asked: Any
+    ) -> tuple[Answers, dict[str, Any]]:
         """What `predict` makes of the model, and the model's description."""
         model = self.get(*asked)
         return predict(model), model.describe()
 
 
-def load_encoder(name: str, options: ModelOptions | None = None) -> tuple[Any, Any, dict[str, Any]]:
+def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
     """A Hugging Face model of any family without its head, its tokenizer, and its source.
 
     Of a sequence-to-sequence model it is the encoder. `name` as in `load_model`.
     """
     options = options or ModelOptions()
+    random, about = name.startswith(RANDOM), identify(name)
+    if held := loaded(name):
+        return pretrained.encoder_of(name, *held.pair, options, random, about)
     folder, local = _folder(name)
-    random = name.startswith(RANDOM)
-    return pretrained.load_encoder(name, folder, options, random, identify(name), local)
+    return pretrained.load_encoder(name, folder, options, random, about, local)
 
 
 def config_of(name: str, trust_remote_code: bool = False) -> Any:
     """The Hugging Face configuration of a model, without its weights."""
-    return read_config(name, *_folder(name), trust_remote_code)
+    if held := loaded(name):
+        return held.model.config
+    return pretrained.read_config(name, *_folder(name), trust_remote_code)
 
 
 def family(name: str, trust_remote_code: bool = False) -> str:
     """The `kind` of the model called `name`, from its config alone: nothing else is loaded."""
-    if is_vectors(name):
-        return StaticModel.kind
-    return family_of(name, config_of(name, trust_remote_code))
+    held = loaded(name)
+    if not held and (from_file := file_family(name)):
+        return from_file
+    classes = [type(held.model).__name__] if held else None
+    return pretrained.family_of(name, config_of(name, trust_remote_code), classes)
 
 
 def _folder(name: str) -> tuple[str, bool]:
@@ -95,10 +128,13 @@ def _folder(name: str) -> tuple[str, bool]:
 
 
 def identify(name: str) -> dict[str, Any]:
-    """SHA-256 of the files of a local model; the bare name of one on the hub.
+    """SHA-256 of the files of a local model, or of the weights and the tokenizer of one that the
+    caller has loaded; the bare name of one on the hub.
 
     Needs no loading: it tells whether two runs asked the same model.
     """
+    if held := loaded(name):
+        return {"sha256": dict(held.digests)}
     path = model_path(name)
     paths = [path] if path.is_file() else sorted(path.glob("*")) if path.is_dir() else []
     return {

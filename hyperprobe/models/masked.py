@@ -31,30 +31,34 @@ from hyperprobe.models.language import (
     LanguageModel,
     boundary,
     head_sees,
+    no_marks,
 )
-from hyperprobe.options import Pll
+from hyperprobe.options import ModelOptions, Pll
 from hyperprobe.progress import progress
 
 TRIM_EVERY = 8  # blocks
+Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
-Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, places
+Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, positions of the slot's masks
 
 
 @dataclass(frozen=True)
 class Step:
     """One text in a plan: with `slot` in the slot (None is a mask), how probable is
-    `targets[i]` at the slot's piece `at[i]`? Adds to the candidates `places[i]`."""
+    `targets[i]` at the slot's piece `at[i]`? Adds to the candidates `columns[i]`."""
 
     slot: tuple[int | None, ...]
     at: tuple[int, ...]
     targets: tuple[torch.Tensor, ...]
-    places: tuple[torch.Tensor, ...]
+    columns: tuple[torch.Tensor, ...]
 
 
 class MaskedModel(LanguageModel):
     """A Hugging Face masked LM as a `ClozeModel`."""
 
     kind = "masked"
+    auto_class = "AutoModelForMaskedLM"
+    mapping = "MODEL_FOR_MASKED_LM_MAPPING_NAMES"
 
     def __init__(
         self,
@@ -66,12 +70,40 @@ class MaskedModel(LanguageModel):
     ) -> None:
         super().__init__(name, model, tokenizer, source)
         self.pll = pll
-        # A protocol may put its own rules in place: texts -> token ids, special ones included.
-        self.tokenise: Callable[[Sequence[str]], Sequence[Sequence[int]]] = self._whole_ids
+        self._tokenise: Tokenise = self._whole_ids
         self._plans: dict[tuple[CandidateSet, Boundary], list[Step]] = {}
+
+    @classmethod
+    def made(
+        cls, name: str, model: Any, tokenizer: Any, source: dict[str, Any], options: ModelOptions
+    ) -> MaskedModel:
+        return cls(name, model, tokenizer, source, options.pll)
+
+    @classmethod
+    def certainty(cls, config: Any, classes: Sequence[str]) -> int:
+        return 2
+
+    @classmethod
+    def slot_marks(cls, name: str, tokenizer: Any) -> Sequence[str]:
+        if tokenizer.mask_token is None:
+            raise no_marks(name, "mask token")
+        return (tokenizer.mask_token,)
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "pll": self.pll}
+
+    def tokenise(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
+        """The token ids of each text, special ones included."""
+        return self._tokenise(texts)
+
+    def tokenise_by(self, rule: Tokenise) -> None:
+        """From now on texts become token ids by `rule`, as a protocol may want."""
+        self._tokenise = rule
+
+    def input_embeddings(self) -> torch.nn.Embedding:
+        """The table of input vectors [n_rows, dimension], a row for each token."""
+        table: torch.nn.Embedding = self.model.get_input_embeddings()
+        return table
 
     # -- candidates -----------------------------------------------------------------
 
@@ -79,10 +111,10 @@ class MaskedModel(LanguageModel):
         key = (candidates, at)
         if key not in self._plans:
             asked: dict[tuple[int | None, ...], dict[int, list[tuple[int, int]]]] = {}
-            for place, ids in enumerate(self.spell(candidates.words, at)):
+            for column, ids in enumerate(self.spell(candidates.words, at)):
                 for i, token in enumerate(ids):
                     slot = self._slot(ids, i)
-                    asked.setdefault(slot, {}).setdefault(i, []).append((token, place))
+                    asked.setdefault(slot, {}).setdefault(i, []).append((token, column))
             self._plans[key] = [
                 Step(
                     slot,
@@ -116,28 +148,28 @@ class MaskedModel(LanguageModel):
         rows = []
         encoded = self.tokenise([cloze.fill(mask * n_slot).replace(SLOT, mask) for cloze in clozes])
         for cloze, ids in zip(clozes, encoded, strict=True):
-            places = tuple(i for i, token in enumerate(ids) if token == mask_id)
-            if len(places) != n_slot + cloze.right.count(SLOT):
+            positions = tuple(i for i, token in enumerate(ids) if token == mask_id)
+            if len(positions) != n_slot + cloze.right.count(SLOT):
                 raise UserError(f"{cloze.id}: the text itself holds {mask}: take it out")
             if len(ids) > limit:
                 raise UserError(
                     f"{cloze.id}: {len(ids)} tokens are more than {self.name} reads: shorten it"
                 )
-            rows.append((tuple(ids), places[:n_slot]))
+            rows.append((tuple(ids), positions[:n_slot]))
         return rows
 
     def _slot_log_probs(self, rows: Sequence[Row]) -> torch.Tensor:
-        """Log-probabilities [n_rows, n_places, vocabulary] at the places of each row."""
+        """Log-probabilities [n_rows, n_positions, vocabulary] at the positions of each row."""
         ids, attention = self._padded([row for row, _ in rows])
-        n_places = len(rows[0][1])
-        of_rows = [i for i in range(len(rows)) for _ in range(n_places)]
-        places = [place for _, row_places in rows for place in row_places]
-        with head_sees(self.model.base_model, of_rows, places):
+        n_positions = len(rows[0][1])
+        of_rows = [i for i in range(len(rows)) for _ in range(n_positions)]
+        positions = [position for _, of_row in rows for position in of_row]
+        with head_sees(self.model.base_model, of_rows, positions):
             logits = self.model(input_ids=ids, attention_mask=attention).logits[0]
-        return self._log_probs(logits).view(len(rows), n_places, -1)
+        return self._log_probs(logits).view(len(rows), n_positions, -1)
 
     def _blocks(self, clozes: Sequence[Cloze], steps: list[Step], n_candidates: int) -> Blocks:
-        """(places in `clozes`, scores [n_places, n_candidates]), block after block."""
+        """(indices of clozes, scores [n_indices, n_candidates]), block after block."""
         encoded = {size: self._encode(clozes, size) for size in {len(s.slot) for s in steps}}
         shortest = encoded[min(encoded)]
         # Longest first; equal texts side by side, so that one block runs them once.
@@ -160,12 +192,12 @@ class MaskedModel(LanguageModel):
     ) -> None:
         """Add to `scores` what `step` says about each row; equal rows are run once."""
         where: dict[Row, list[int]] = {}
-        for i, (ids, places) in enumerate(rows):
+        for i, (ids, positions) in enumerate(rows):
             shown = list(ids)
-            for place, token in zip(places, step.slot, strict=True):
+            for position, token in zip(positions, step.slot, strict=True):
                 if token is not None:
-                    shown[place] = token
-            where.setdefault((tuple(shown), tuple(places[j] for j in step.at)), []).append(i)
+                    shown[position] = token
+            where.setdefault((tuple(shown), tuple(positions[j] for j in step.at)), []).append(i)
         distinct = list(where)
 
         def run(batch: list[int]) -> None:
@@ -176,8 +208,8 @@ class MaskedModel(LanguageModel):
             picked = [
                 log_probs[:, j].index_select(1, t)[source] for j, t in enumerate(step.targets)
             ]
-            for places, values in zip(step.places, picked, strict=True):
-                scores[target[:, None], places[None, :]] += values
+            for columns, values in zip(step.columns, picked, strict=True):
+                scores[target[:, None], columns[None, :]] += values
             advance(len(rows_of))
 
         with torch.inference_mode():
@@ -186,12 +218,12 @@ class MaskedModel(LanguageModel):
     # -- questions ------------------------------------------------------------------
 
     def _closed(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
-        places = sorted(range(len(clozes)), key=lambda i: boundary(clozes[i]))
-        for at, group in groupby(places, key=lambda i: boundary(clozes[i])):
-            own = list(group)
+        order = sorted(range(len(clozes)), key=lambda i: boundary(clozes[i]))
+        for at, group in groupby(order, key=lambda i: boundary(clozes[i])):
+            alike = list(group)
             steps = self._plan(candidates, at)
-            for block, scores in self._blocks([clozes[i] for i in own], steps, len(candidates)):
-                yield [own[i] for i in block], scores
+            for block, scores in self._blocks([clozes[i] for i in alike], steps, len(candidates)):
+                yield [alike[i] for i in block], scores
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         vocabulary = self._vocabulary()

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from hyperprobe.errors import UserError
-from hyperprobe.models.causal import CausalModel
+from hyperprobe.families import FAMILIES
+from hyperprobe.models.embedding import Encoder
 from hyperprobe.models.folders import check_config, check_ids, check_shards, check_tokenizer
 from hyperprobe.models.language import LanguageModel
-from hyperprobe.models.masked import MaskedModel
-from hyperprobe.models.seq2seq import SENTINELS, Seq2SeqModel, has_sentinels
 from hyperprobe.names import model_path
 from hyperprobe.options import SPREAD, ModelOptions
 
 TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 RANDOM_SEED = 0
 MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
-# The class that reads each family's weights.
-CLASSES = {
-    "masked": "AutoModelForMaskedLM",
-    "causal": "AutoModelForCausalLM",
-    "seq2seq": "AutoModelForSeq2SeqLM",
-}
 
 
 def load_language_model(
@@ -34,29 +28,24 @@ def load_language_model(
     """The model in `folder` (or of that hub name), called `name`; with random weights of a
     fixed seed if asked. `about` goes into its description; `local` leaves the hub alone.
     Raises `UserError`."""
-
     config = read_config(name, folder, local, options.trust_remote_code)
-    family = family_of(name, config)
+    made = _class_of(family_of(name, config))
     tokenizer = _read_tokenizer(name, folder, options, local)
-    _check_slot(name, family, tokenizer)
-    model, missing = _read_weights(name, folder, options, random, config, CLASSES[family], local)
+    _check_slot(name, made, tokenizer)
+    model, missing = _read_weights(name, folder, options, random, config, made.auto_class, local)
     if missing:
         raise UserError(_explain_missing(name, config, missing))
     check_ids(name, model, tokenizer)
     source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    if family == "masked":
-        return MaskedModel(name, model, tokenizer, source, options.pll)
-    if family == "causal":
-        return CausalModel(name, model, tokenizer, source, options.causal_scoring)
-    return Seq2SeqModel(name, model, tokenizer, source, options.causal_scoring)
+    return made.made(name, model, tokenizer, source, options)
 
 
 def load_encoder(
     name: str, folder: str, options: ModelOptions, random: bool, about: dict[str, Any], local: bool
-) -> tuple[Any, Any, dict[str, Any]]:
-    """A model of any family without its head, its tokenizer, and its source.
+) -> Encoder:
+    """A model of any family without its head. Arguments as in `load_language_model`.
 
-    Of a sequence-to-sequence model it is the encoder. Arguments as in `load_language_model`.
+    Of a sequence-to-sequence model it is the encoder.
     """
     config = read_config(name, folder, local, options.trust_remote_code)
     tokenizer = _read_tokenizer(name, folder, options, local)
@@ -64,10 +53,51 @@ def load_encoder(
     # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
     if missing := [key for key in missing if "pooler" not in key]:
         raise UserError(_incomplete(name, missing, "it is no transformer"))
+    source = {**about, "revision": getattr(config, "_commit_hash", None)}
+    return _encoder(name, model, tokenizer, source)
+
+
+def language_model_of(
+    name: str, network: Any, tokenizer: Any, options: ModelOptions, random: bool, about: Any
+) -> LanguageModel:
+    """A network that is loaded already, as it stands, or its shape with random weights."""
+    config = network.config
+    made = _class_of(family_of(name, config, [type(network).__name__]))
+    check_tokenizer(name, tokenizer)
+    _check_slot(name, made, tokenizer)
+    if random:
+        network = _draw_weights(name, config, made.auto_class, options)
+    elif network.get_output_embeddings() is None:
+        raise UserError(
+            f"{name} has no language-model head, and so fills no slots: use it with classify, or "
+            f"load it with transformers.{made.auto_class}"
+        )
+    check_ids(name, network, tokenizer)
+    source = {**about, "revision": getattr(config, "_commit_hash", None)}
+    return made.made(name, network, tokenizer, source, options)
+
+
+def encoder_of(
+    name: str, network: Any, tokenizer: Any, options: ModelOptions, random: bool, about: Any
+) -> Encoder:
+    """`load_encoder` for a network that is loaded already."""
+    config = network.config
+    check_tokenizer(name, tokenizer)
+    model = _draw_weights(name, config, "AutoModel", options) if random else network.base_model
+    source = {**about, "revision": getattr(config, "_commit_hash", None)}
+    return _encoder(name, model, tokenizer, source)
+
+
+def _class_of(family: str) -> type[LanguageModel]:
+    made: type[LanguageModel] = FAMILIES[family].model_class()
+    return made
+
+
+def _encoder(name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> Encoder:
     check_ids(name, model, tokenizer)
-    if config.is_encoder_decoder:
+    if model.config.is_encoder_decoder:
         model = model.get_encoder()
-    return model.eval(), tokenizer, {**about, "revision": getattr(config, "_commit_hash", None)}
+    return Encoder(model.eval(), tokenizer, source)
 
 
 def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) -> Any:
@@ -103,36 +133,46 @@ def _read_weights(
 
     check_shards(name, Path(folder))
     if random:
-        _check_size(name, config)
+        return _draw_weights(name, config, auto_class, options), []
     transformers.utils.logging.disable_progress_bar()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            trust = {"trust_remote_code": options.trust_remote_code}
-            auto = getattr(transformers, auto_class)
-            if random:
-                with torch.random.fork_rng():
-                    torch.manual_seed(RANDOM_SEED)
-                    model = auto.from_config(config, dtype=TORCH_DTYPES[options.dtype], **trust)
-                missing = []
-            else:
-                model, report = auto.from_pretrained(
-                    folder,
-                    dtype=TORCH_DTYPES[options.dtype],
-                    use_safetensors=True,
-                    output_loading_info=True,
-                    local_files_only=local,
-                    **_placement(folder, options),
-                    **trust,
-                )
-                missing = sorted(report["missing_keys"])
+            model, report = getattr(transformers, auto_class).from_pretrained(
+                folder,
+                dtype=TORCH_DTYPES[options.dtype],
+                use_safetensors=True,
+                output_loading_info=True,
+                local_files_only=local,
+                trust_remote_code=options.trust_remote_code,
+                **_placement(folder, options),
+            )
     except UserError:
         raise
     except Exception as error:
         raise UserError(_explain(name, error)) from error
     if not getattr(model, "hf_device_map", None):
         model = _to_device(model, options.device)
-    return model, missing
+    return model, sorted(report["missing_keys"])
+
+
+def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions) -> Any:
+    """A model of this configuration on its device, with random weights of a fixed seed."""
+    import transformers
+
+    _check_size(name, config)
+    try:
+        with warnings.catch_warnings(), torch.random.fork_rng():
+            warnings.simplefilter("ignore")
+            torch.manual_seed(RANDOM_SEED)
+            model = getattr(transformers, auto_class).from_config(
+                config,
+                dtype=TORCH_DTYPES[options.dtype],
+                trust_remote_code=options.trust_remote_code,
+            )
+    except Exception as error:
+        raise UserError(_explain(name, error)) from error
+    return _to_device(model, options.device)
 
 
 def read_config(name: str, folder: str, local: bool, trust_remote_code: bool) -> Any:
@@ -150,46 +190,31 @@ def read_config(name: str, folder: str, local: bool, trust_remote_code: bool) ->
         raise UserError(_explain(name, error)) from error
 
 
-def family_of(name: str, config: Any) -> str:
-    """`masked`, `causal` or `seq2seq`, from a model's config alone."""
+def family_of(name: str, config: Any, classes: Sequence[str] | None = None) -> str:
+    """The family of a model, from its configuration and the names of its classes alone (default:
+    those that the configuration names). Raises `UserError` for a model of none."""
     from transformers.models.auto import modeling_auto as auto
 
-    known = {
-        "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-        "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    }
-    own_code = getattr(config, "auto_map", None) or {}
-    kinds = [
-        kind for kind in known if config.model_type in known[kind] or CLASSES[kind] in own_code
-    ]
-    classes = config.architectures or []
-    if config.is_encoder_decoder and "seq2seq" in kinds:
-        return "seq2seq"
-    if "causal" in kinds and any(c.endswith(("ForCausalLM", "LMHeadModel")) for c in classes):
-        return "causal"
-    for kind in ("masked", "causal"):
-        if kind in kinds:
-            return kind
-    raise UserError(f"{name} is a {config.model_type}, no language model that can fill a slot: "
-                    "name a masked, causal or sequence-to-sequence one")  # fmt: skip
-
-
-def _check_slot(name: str, family: str, tokenizer: Any) -> None:
-    """Masked and sequence-to-sequence models need a token that stands for the slot."""
-    if family == "causal":
-        return
-    if family == "seq2seq" and has_sentinels(tokenizer):
-        marks = list(SENTINELS)
-    elif tokenizer.mask_token is not None:
-        marks = [tokenizer.mask_token]
-    else:
-        wanted = "mask token" if family == "masked" else "mask token nor sentinels (<extra_id_0>)"
+    classes = config.architectures or [] if classes is None else classes
+    remote = getattr(config, "auto_map", None) or {}
+    certain: dict[str, int] = {}
+    for family, about in FAMILIES.items():
+        if about.from_file:
+            continue
+        made = _class_of(family)
+        if config.model_type in getattr(auto, made.mapping) or made.auto_class in remote:
+            certain[family] = made.certainty(config, classes)
+    if not any(certain.values()):
         raise UserError(
-            f"{name} has no {wanted} to mark a slot with: name another model, or repair its "
-            "tokenizer files"
+            f"{name} is a {config.model_type}, no language model that can fill a slot: "
+            "name a masked, causal or sequence-to-sequence one"
         )
-    for mark in marks:
+    return max(certain, key=lambda family: certain[family])
+
+
+def _check_slot(name: str, made: type[LanguageModel], tokenizer: Any) -> None:
+    """Raises `UserError` unless the tokenizer reads each mark of a slot as one token."""
+    for mark in made.slot_marks(name, tokenizer):
         ids = tokenizer(mark, add_special_tokens=False)["input_ids"]
         if list(ids) != [tokenizer.convert_tokens_to_ids(mark)]:
             raise UserError(

@@ -26,7 +26,7 @@ from hyperprobe.models.autoregressive import (
     Unit,
     rows_of_cache,
 )
-from hyperprobe.models.language import head_sees
+from hyperprobe.models.language import head_sees, no_marks
 from hyperprobe.options import CausalScoring
 
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")
@@ -42,6 +42,8 @@ class Seq2SeqModel(AutoregressiveModel):
     """A Hugging Face sequence-to-sequence LM as a `ClozeModel`."""
 
     kind = "seq2seq"
+    auto_class = "AutoModelForSeq2SeqLM"
+    mapping = "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES"
 
     def __init__(
         self,
@@ -56,6 +58,18 @@ class Seq2SeqModel(AutoregressiveModel):
         self.mark = SENTINELS[0] if self.sentinels else tokenizer.mask_token
         self._opening = self._decoder_opening()
 
+    @classmethod
+    def certainty(cls, config: Any, classes: Sequence[str]) -> int:
+        return 4 if config.is_encoder_decoder else 0
+
+    @classmethod
+    def slot_marks(cls, name: str, tokenizer: Any) -> Sequence[str]:
+        if has_sentinels(tokenizer):
+            return SENTINELS
+        if tokenizer.mask_token is None:
+            raise no_marks(name, f"mask token nor sentinels ({SENTINELS[0]})")
+        return (tokenizer.mask_token,)
+
     def _decoder_opening(self) -> Tokens:
         """What the decoder has written before it comes to the slot, or to the text."""
         start = self.model.config.decoder_start_token_id
@@ -65,7 +79,7 @@ class Seq2SeqModel(AutoregressiveModel):
             start = self.tokenizer.pad_token_id
         if self.sentinels:
             return (start, self.tokenizer.convert_tokens_to_ids(self.mark))
-        (bare,), (whole,) = self._ids(["a"]), self._whole_ids(["a"])
+        (bare,), (whole,) = self.token_ids(["a"]), self._whole_ids(["a"])
         return (start, *whole[: whole.index(bare[0])])
 
     def _starts(self, clozes: Sequence[Cloze]) -> list[Start]:
@@ -76,7 +90,7 @@ class Seq2SeqModel(AutoregressiveModel):
                 raise UserError(f"{cloze.id}: the text itself holds {self.mark}: take it out")
         if self.sentinels:
             return [Start(self._opening, (), source) for source in sources]
-        lefts = self._ids([cloze.left.rstrip(" ") for cloze in clozes])
+        lefts = self.token_ids([cloze.left.rstrip(" ") for cloze in clozes])
         return [
             Start(self._opening, left, source) for left, source in zip(lefts, sources, strict=True)
         ]
@@ -118,8 +132,8 @@ class Seq2SeqModel(AutoregressiveModel):
         past, encoded, attention = state
         ids, _ = self._padded(rows)  # on the right, where the decoder does not look
         of_rows = [i for i, row in enumerate(rows) for _ in row]
-        places = [place for row in rows for place in range(len(row))]
-        with head_sees(self.model.get_decoder(), of_rows, places):
+        positions = [position for row in rows for position in range(len(row))]
+        with head_sees(self.model.get_decoder(), of_rows, positions):
             logits = self.model(
                 encoder_outputs=(encoded[chosen],),
                 attention_mask=attention[chosen],

@@ -22,11 +22,17 @@ class StaticModel:
     """gensim `KeyedVectors` as a `ClozeModel`: the text of a cloze plays no part."""
 
     kind = "static"
+    reads_text = False
 
     def __init__(self, name: str, vectors: Any, source: dict[str, Any]) -> None:
         self.name = name
         self.vectors = vectors
         self._source = source
+
+    @classmethod
+    def load(cls, name: str, path: Path, source: dict[str, Any]) -> StaticModel:
+        """The vectors in a file; see `load_vectors`."""
+        return cls(name, load_vectors(path), source)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -39,6 +45,29 @@ class StaticModel:
 
     def words(self) -> list[str]:
         return list(self.vectors.index_to_key)
+
+    def fit(self, clozes: Sequence[Cloze]) -> list[Cloze]:
+        """The clozes as they are: their texts play no part."""
+        return list(clozes)
+
+    def n_pieces(self, texts: Sequence[str]) -> list[float]:
+        """NaN for each text: vectors read no pieces."""
+        return [float("nan")] * len(texts)
+
+    def vectors_of(self, words: Sequence[str]) -> tuple[Scores, list[str]]:
+        """Vectors [n_words, width], and the words that have none: theirs are zeros.
+
+        Any case will do.
+        """
+        table = np.zeros((len(words), self.vectors.vector_size), dtype=np.float32)
+        unknown = []
+        for i, word in enumerate(words):
+            form = next((form for form in (word, word.lower()) if form in self.vectors), None)
+            if form is None:
+                unknown.append(word)
+            else:
+                table[i] = self.vectors[form]
+        return table, unknown
 
     def _unit_vectors(self, words: Sequence[str]) -> Scores:
         """Unit vectors [n_words, width], NaN for a word without one (any case will do)."""
@@ -68,8 +97,9 @@ class StaticModel:
         no_subject: NDArray[np.bool_] = np.asarray(np.isnan(scores).all(axis=1))
         scores[np.isnan(scores) & ~no_subject[:, None]] = -np.inf
         for i, subject in enumerate(subjects):
-            if not no_subject[i] and (own := candidates.index.get(subject)) is not None:
-                scores[i, own] = -np.inf
+            column = candidates.index.get(subject)
+            if not no_subject[i] and column is not None:
+                scores[i, column] = -np.inf
         return scores
 
     def rank(
@@ -128,8 +158,8 @@ def keyed_vectors(words: list[str], matrix: NDArray[np.float32]) -> Any:
     if len(made.key_to_index) < len(words):
         raise ValueError(f"{len(words) - len(made.key_to_index)} of its words stand twice")
     if not np.isfinite(matrix).all():
-        place = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
-        raise ValueError(f"a number of {quoted(words[place])} is not finite")
+        row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
+        raise ValueError(f"a number of {quoted(words[row])} is not finite")
     made.index_to_key = words
     made.vectors = matrix
     made.next_index = len(words)

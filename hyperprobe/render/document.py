@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,16 @@ class Finding:
     run: str = ""
     topic: str = ""
     model: str = ""
+
+    @property
+    def opening(self) -> str:
+        """The lead with the mark that ends it."""
+        return self.lead if self.lead.endswith((".", "?", "!")) else f"{self.lead}:"
+
+    @property
+    def sentence(self) -> str:
+        """Lead and text, for a medium without bold type."""
+        return f"{self.opening} {self.text}"
 
 
 @dataclass(frozen=True)
@@ -54,11 +64,34 @@ class Section:
 class Part:
     """What one command has to say about its runs.
 
-    `headline` is the page's first sentence, if it has one; `findings` are told at the top of
-    the page, those with a topic in their section too.
+    `headline` is a sentence without its full stop; `findings` are told at the top of the page,
+    those with a topic in the section of that id too. With `featured`, the top of the page tells
+    of these models alone.
     """
 
     headline: str = ""
     subjects: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    sections: tuple[Section, ...] = field(default=())
+    sections: tuple[Section, ...] = ()
+    featured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Where a page's numbers are from: a run's label, its command, and (what, value) lines."""
+
+    label: str
+    command: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report, for any medium."""
+
+    title: str
+    headline: str
+    findings: tuple[Finding, ...]
+    sections: tuple[Section, ...]
+    runs: tuple[RunFacts, ...]
+    made_by: str = ""

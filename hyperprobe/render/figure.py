@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hyperprobe.runs.files import write_bytes, write_text
 
@@ -92,14 +92,32 @@ def png_of(figure: Any) -> bytes:
     return out.getvalue()
 
 
-def save_figures(folder: Path, figures: Mapping[str, Any]) -> list[Path]:
-    """Write each figure (file stem -> figure) into `folder`, as SVG and PNG; returns the files.
+class HasFolder(Protocol):
+    """A run."""
 
-    The same figures give the same bytes.
+    @property
+    def folder(self) -> Path: ...
+
+
+class HasFigure(Protocol):
+    """A picture: a figure and its name as a file."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def figure(self) -> Any: ...
+
+
+def save_figures(run: HasFolder, pictures: Iterable[HasFigure], under: str = "") -> list[str]:
+    """Write each picture into the run's folder (or `under` in it), as SVG and PNG.
+
+    Returns the files' names relative to the folder, as `Run.finish(..., others=names)` takes
+    them. The same figures give the same bytes.
     """
-    paths = []
-    for stem, figure in figures.items():
-        write_text(folder / f"{stem}.svg", svg_of(figure))
-        write_bytes(folder / f"{stem}.png", png_of(figure))
-        paths += [folder / f"{stem}.svg", folder / f"{stem}.png"]
-    return paths
+    names = []
+    for picture in pictures:
+        stem = f"{under}{picture.name}"
+        write_text(run.folder / f"{stem}.svg", svg_of(picture.figure))
+        write_bytes(run.folder / f"{stem}.png", png_of(picture.figure))
+        names += [f"{stem}.svg", f"{stem}.png"]
+    return names

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from html import escape as html_escape
 from importlib.resources import files
-from typing import Any
 
-import hyperprobe
 from hyperprobe.errors import printable
+from hyperprobe.render.document import Finding, Page, Picture, Section
 from hyperprobe.render.figure import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES
 from hyperprobe.render.table import RUN, Table
-from hyperprobe.reporting.content import Content, Picture, Section
-from hyperprobe.reporting.findings import Finding
-from hyperprobe.runs.read import FinishedRun
 
 # What a figure's colours are called in `page.css`, which knows a light and a dark page.
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", ON_SERIES: "on-series"}
@@ -23,13 +18,13 @@ VARIABLES |= {colour: f"c{i}" for i, colour in enumerate(SERIES)}
 _LONG = 28  # characters: a cell of more words may break its line
 
 
-def page(content: Content, runs: Mapping[str, FinishedRun]) -> str:
-    """The HTML document. The same content gives the same text."""
+def html_page(page: Page) -> str:
+    """The HTML document. The same page gives the same text."""
     assets = files("hyperprobe") / "render" / "assets"
     style, script = (
         (assets / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
     )
-    links = [(section.id, section.title) for section in content.sections]
+    links = [(section.id, section.title) for section in page.sections]
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -37,14 +32,14 @@ def page(content: Content, runs: Mapping[str, FinishedRun]) -> str:
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<link rel="icon" href="data:,">',
-        f"<title>{escape(content.title)}</title>",
+        f"<title>{escape(page.title)}</title>",
         f"<style>\n{style}</style>",
         "</head>",
         "<body>",
         "<header>",
-        f'<p class="kicker">{escape(content.title)}</p>',
-        f"<h1>{_words(content.headline)}.</h1>",
-        *_findings(content.findings),
+        f'<p class="kicker">{escape(page.title)}</p>',
+        f"<h1>{_words(page.headline)}.</h1>",
+        *_findings(page.findings),
         '<nav aria-label="Contents"><ul>',
         *(
             f'<li><a href="#{escape(id)}">{escape(title)}</a></li>'
@@ -53,8 +48,8 @@ def page(content: Content, runs: Mapping[str, FinishedRun]) -> str:
         "</ul></nav>",
         "</header>",
         "<main>",
-        *(line for section in content.sections for line in _section(section)),
-        *_provenance(runs),
+        *(line for section in page.sections for line in _section(section)),
+        *_provenance(page),
         "</main>",
         f"<script>\n{script}</script>",
         "</body>",
@@ -69,13 +64,13 @@ def escape(plain: str) -> str:
     return html_escape(printable(plain))
 
 
-def _findings(findings: list[Finding]) -> Iterator[str]:
+def _findings(findings: Sequence[Finding]) -> Iterator[str]:
     if findings:
         yield '<ul class="findings">'
         for finding in findings:
             link = f" ({_run_link(finding.run)})" if finding.run else ""
-            lead, mark, rest = re.split(r"([:?])", finding.text, maxsplit=1)
-            yield f"<li><strong>{escape(lead + mark)}</strong>{_words(rest)}{link}</li>"
+            opening = f"<strong>{escape(finding.opening)}</strong>"
+            yield f"<li>{opening} {_words(finding.text)}{link}</li>"
         yield "</ul>"
 
 
@@ -138,7 +133,7 @@ def _picture(picture: Picture) -> Iterator[str]:
 
 
 def inline_svg(svg: str, name: str, words: str) -> str:
-    """The `<svg>` element alone, with colours from the page and ids of its own."""
+    """The `<svg>` element alone, with colours from the page and ids that no other figure has."""
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\s(xmlns(:\w+)?|version)="[^"]*"', "", svg)
@@ -153,53 +148,28 @@ def inline_svg(svg: str, name: str, words: str) -> str:
     return opening + svg.removeprefix("<svg ")
 
 
-def _provenance(runs: Mapping[str, FinishedRun]) -> Iterator[str]:
+def _provenance(page: Page) -> Iterator[str]:
     yield '<section id="provenance" aria-labelledby="h-provenance">'
     yield '<h2 id="h-provenance">Provenance</h2>'
     yield (
-        f"<p>Made by hyperprobe {hyperprobe.__version__} from the runs below. Every number is in "
+        f"<p>Made by {escape(page.made_by)} from the runs below. Every number is in "
         "the named file of its run's folder; the command makes it again.</p>"
     )
-    for label, run in runs.items():
-        yield f'<div class="run" id="run-{escape(label)}">'
-        yield f"<h3>Run {escape(label)}: {escape(run.command)}</h3>"
+    for run in page.runs:
+        yield f'<div class="run" id="run-{escape(run.label)}">'
+        yield f"<h3>Run {escape(run.label)}: {escape(run.command)}</h3>"
         yield "<dl>"
-        for name, value in provenance(run):
+        for name, value in run.facts:
             yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
         yield "</dl></div>"
     yield "</section>"
 
 
-def provenance(run: FinishedRun) -> Iterator[tuple[str, str]]:
-    """(what, value) lines from a run's notes, the long hashes shortened."""
-    notes = run.notes
-    yield "folder", str(run.folder)
-    yield "command", run.command_line
-    yield "finished", str(notes.get("finished", "?"))
-    seconds = notes.get("seconds") or {}
-    if seconds:
-        yield "time", f"{sum(seconds.values()):.1f} s in {len(seconds)} parts"
-    packages = {"hyperprobe": notes.get("hyperprobe"), "Python": notes.get("python")}
-    packages |= notes.get("packages") or {}
-    yield "versions", ", ".join(f"{name} {v}" for name, v in packages.items() if v)
-    yield "platform", str(notes.get("platform", "?"))
-    if notes.get("seed") is not None:
-        yield "seed", str(notes["seed"])
-    yield "settings", json.dumps(_shortened(notes["settings"]), ensure_ascii=False)
-    for name, about in (notes.get("models") or {}).items():
-        if isinstance(about, dict):
-            facts = {k: v for k, v in _shortened(about).items() if v is not None and k != "sha256"}
-            yield f"{name}", ", ".join(f"{k} {v}" for k, v in facts.items() if k != "name")
-    for name, digest in (notes.get("files") or {}).items():
-        yield name, f"SHA-256 {str(digest)[:16]}…"
-
-
-def _shortened(value: Any) -> Any:
-    """The same with hex digests cut to what tells them apart."""
-    if isinstance(value, dict):
-        return {k: _shortened(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_shortened(v) for v in value]
-    if isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value):
-        return value[:12]
-    return value
+def html_table(table: Table) -> str:
+    """The table as an HTML `<table>`, for a notebook."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.headers)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
+    )
+    caption = f"<caption>{escape(table.title)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,17 +1,14 @@
-"""One table for every medium: made from a frame once, for the terminal, Markdown and LaTeX."""
+"""A table for any medium: made from a frame once; the modules beside this one show it."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import pandas as pd
 
-from hyperprobe.errors import one_line
 from hyperprobe.render.terminal import MISSING, percent, print_table
 
 Cell = Callable[[dict[str, Any]], str]
@@ -85,6 +82,18 @@ def format_p(value: float) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
+def format_p_value(value: float) -> str:
+    """A p-value in a sentence: `= 0.0123` or `< 0.0001`."""
+    shown = format_p(value)
+    return shown if shown.startswith("<") else f"= {shown}"
+
+
+def source_of(table: pd.DataFrame, file: str) -> str:
+    """`FILE of run A, B`: the runs that the rows of a table are from."""
+    labels = sorted(dict.fromkeys(table[RUN].dropna())) if RUN in table else []
+    return f"{file} of run {', '.join(labels)}" if labels else file
+
+
 def _missing(value: Any) -> bool:
     return value is None or value != value
 
@@ -92,81 +101,6 @@ def _missing(value: Any) -> bool:
 def show(table: Table) -> None:
     """Print on the terminal."""
     print_table(table.title, table.headers, table.rows, table.caption)
-
-
-def markdown(table: Table) -> str:
-    """A GitHub-flavoured Markdown table with its title and caption."""
-
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(map(markdown_escape, cells)) + " |"
-
-    parts = [f"**{markdown_escape(table.title)}**", ""]
-    parts += [line(table.headers), "|---" + "|---:" * (len(table.headers) - 1) + "|"]
-    parts += [line(row) for row in table.rows]
-    if table.caption:
-        parts += ["", markdown_escape(table.caption)]
-    return "\n".join(parts) + "\n"
-
-
-# What Markdown or HTML could take for more than itself.
-_MARKDOWN = re.compile(r"[\\`\[\]|$*~]|(?<!\w)_|_(?!\w)|^(?=[>#+\-=])")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_ENTITY = re.compile(r"&(?=#|[A-Za-z]\w*;)")
-
-
-def markdown_escape(plain: str) -> str:
-    """The text on one line, as itself in GitHub-flavoured Markdown."""
-    escaped = _MARKDOWN.sub(lambda match: "\\" + match[0], one_line(plain))
-    return _TAG.sub("&lt;", _ENTITY.sub("&amp;", escaped))
-
-
-def markdown_code(plain: str) -> str:
-    """The text as code on one line: between more backticks than stand in it."""
-    text = one_line(plain)
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " * bool(longest)
-    return f"{fence}{space}{text}{space}{fence}"
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
-    "%": r"\%", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "±": r"$\pm$", "–": "--", "²": "$^2$", "ε": r"$\varepsilon$", "<": "$<$", ">": "$>$",
-    "−": "$-$", "→": r"$\rightarrow$", "≥": r"$\geq$",
-    "|": r"\textbar{}", "[": "{[}", "]": "{]}", "`": r"\textasciigrave{}",
-}  # fmt: skip
-
-
-def latex_escape(plain: str) -> str:
-    """The text on one line, as itself in LaTeX."""
-    plain = one_line(plain)
-    return re.sub("|".join(map(re.escape, _LATEX)), lambda match: _LATEX[match[0]], plain)
-
-
-def latex(table: Table, label: str) -> str:
-    """A `table` environment for the booktabs package."""
-
-    def line(cells: Sequence[str]) -> str:
-        return " & ".join(map(latex_escape, cells)) + r" \\"
-
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\begin{{tabular}}{{l{'r' * (len(table.headers) - 1)}}}",
-            r"\toprule",
-            line(table.headers),
-            r"\midrule",
-            *map(line, table.rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-            rf"\caption{{{latex_escape(f'{table.title}. {table.caption}'.strip())}}}",
-            rf"\label{{tab:{label}}}",
-            r"\end{table}",
-            "",
-        ]
-    )
 
 
 def plain(table: Table) -> str:
@@ -181,13 +115,3 @@ def plain(table: Table) -> str:
         for row in rows
     ]
     return "\n".join([table.title, *lines, *([table.caption] if table.caption else [])])
-
-
-def html(table: Table) -> str:
-    """The table as an HTML `<table>`, for a notebook."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.headers)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
-    )
-    caption = f"<caption>{escape(table.title)}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

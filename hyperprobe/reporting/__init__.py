@@ -1,1 +1,1 @@
-"""Tables and figures from metrics frames."""
+"""`hyperprobe report`: collects runs, assembles what their commands say, writes it."""

@@ -14,7 +14,7 @@ OPTIONS = {
     "relations": "relation", "methods": "method", "analyses": "analysis", "n_seeds": "seeds",
     "text_field": "field", "n_candidates": "candidates", "given": "prompts",
 }  # fmt: skip
-# Of each command the parameter that stands without a name.
+# The positional parameter of each command.
 ARGUMENTS = {
     "analyze": "run", "compare": "folders", "report": "runs", "study": "path",
     "build-diagnostic": "names", "contexts-mine": "corpus",
@@ -25,7 +25,7 @@ WORDS = {"contexts-mine": "contexts mine"}  # where a command is two words
 def as_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a function (its `locals()`) as JSON has them: paths are texts.
 
-    A dataclass stands for its fields, and `keywords` for the keyword arguments in it.
+    A dataclass is replaced by its fields, and `keywords` by the keyword arguments in it.
     """
     options: dict[str, Any] = {}
     for name, value in given.items():
@@ -61,8 +61,8 @@ def command_line(command: str, options: Mapping[str, Any]) -> str:
             words += _option(name, value)
     arguments = options.get(alone) if alone else None
     if arguments:
-        own = [str(one) for one in (arguments if isinstance(arguments, list) else [arguments])]
-        words += ["--"] * any(one.startswith("-") for one in own) + own
+        values = [str(one) for one in (arguments if isinstance(arguments, list) else [arguments])]
+        words += ["--"] * any(one.startswith("-") for one in values) + values
     return shlex.join(words)
 
 

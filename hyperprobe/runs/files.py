@@ -18,7 +18,7 @@ from hyperprobe.progress import progress
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file, then move it to `path` in one step.
 
-    Raises `UserError` when the place cannot be written; `path` is then as before.
+    Raises `UserError` when the folder cannot be written; `path` is then as before.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
@@ -28,7 +28,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     except OSError as error:
         raise UserError(
             f"cannot write {path} ({error.strerror or error}): free some space or choose "
-            "another place with --results"
+            "another folder with --results"
         ) from error
     finally:
         with suppress(OSError):
@@ -94,11 +94,11 @@ def corpus_digests(files: Sequence[Path]) -> dict[str, str]:
 
 def check_writable(folder: Path) -> None:
     """Raise `UserError` if `folder` is, or would be made, where we may not write."""
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+    parent = folder
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise UserError(
-            f"cannot write {folder} ({place} is read-only or no folder): choose another place "
+            f"cannot write {folder} ({parent} is read-only or no folder): choose another folder "
             "with --results"
         )

@@ -1,7 +1,8 @@
-"""Finished runs read back: `run.json` by its shape, tables by the digests that stand in it."""
+"""Finished runs read back: `run.json` by its shape, tables by the digests in it."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 from collections.abc import Sequence
@@ -14,9 +15,12 @@ from pydantic import AfterValidator, Field
 
 from hyperprobe.documents import Document, check, parse_json, read_bytes, read_text
 from hyperprobe.errors import UserError
+from hyperprobe.names import StrPath
 from hyperprobe.runs.command_line import command_line
+from hyperprobe.runs.files import file_digest
 
 MAX_TABLE = 4 << 30  # bytes
+PICTURES = (".svg", ".png")
 # Columns of texts, whatever they look like: a model may be called 7 or NA.
 TEXTS = (
     "analysis", "category", "command", "control", "diagnostic", "hypernym", "hyponym", "input",
@@ -30,7 +34,7 @@ T = TypeVar("T")
 def _inside(name: str) -> str:
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or PureWindowsPath(name).drive:
-        raise ValueError("a file of a run must lie in its folder")
+        raise ValueError("a file of a run must be in its folder")
     return name
 
 
@@ -121,9 +125,12 @@ class FinishedRun:
 def _parse(path: Path, data: bytes) -> pd.DataFrame:
     if path.suffix == ".parquet":
         return pd.read_parquet(io.BytesIO(data))
-    header = pd.read_csv(io.BytesIO(data), nrows=0).columns
+    form: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
+    if path.suffix == ".tsv":
+        form |= {"sep": "\t", "quoting": csv.QUOTE_NONE}
+    header = pd.read_csv(io.BytesIO(data), nrows=0, **form).columns
     texts = {name: str for name in TEXTS if name in header}
-    return pd.read_csv(io.BytesIO(data), dtype=texts, keep_default_na=False, na_values=[""])
+    return pd.read_csv(io.BytesIO(data), dtype=texts, **form)
 
 
 def damaged(path: Path) -> UserError:
@@ -131,8 +138,12 @@ def damaged(path: Path) -> UserError:
     return UserError(f"{path} is damaged or was changed: delete the folder and run again")
 
 
-def read_run(folder: Path) -> FinishedRun:
-    """A finished run. Raises `UserError` when `folder` is none or its `run.json` is damaged."""
+def read_run(folder: StrPath) -> FinishedRun:
+    """A finished run, every table of which is as it was written (figures are not looked at).
+
+    Raises `UserError` when `folder` is none, or when its `run.json` or a table was changed.
+    """
+    folder = Path(folder)
     path = folder / "run.json"
     if not path.is_file():
         raise UserError(
@@ -145,4 +156,18 @@ def read_run(folder: Path) -> FinishedRun:
         check(RunNotes, notes, str(path))
     except UserError as error:
         raise damaged(path) from error
+    for name, digest in notes["files"].items():
+        if not name.endswith(PICTURES):
+            _check_file(folder / name, digest)
     return FinishedRun(folder, notes)
+
+
+def _check_file(path: Path, digest: str) -> None:
+    try:
+        if file_digest(path) == digest:
+            return
+    except OSError as error:
+        raise UserError(
+            f"no {path.name} in {path.parent}: run the command that made it again"
+        ) from error
+    raise damaged(path)

@@ -1,8 +1,8 @@
-"""Run folders: what was asked, what came out, and how to go on after an interrupt.
+"""Run folders: what was asked, what came out, and how to continue after an interrupt.
 
 A run's folder is named after its command and a digest of everything that
-decides its numbers, so that the same command finds its own unfinished work.
-Every file is written beside its place and moved there whole.
+decides its numbers, so that the same command finds its unfinished work.
+Every file is written under another name and then renamed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import pandas as pd
 import hyperprobe
 from hyperprobe.documents import check, parse_json, read_text
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.names import StrPath
 from hyperprobe.options import check_seed
 from hyperprobe.runs.command_line import as_options
 from hyperprobe.runs.files import (
@@ -45,7 +46,7 @@ class Run:
 
     def __init__(
         self,
-        results: Path,
+        results: StrPath,
         command: str,
         settings: dict[str, Any],
         options: Mapping[str, Any] | None = None,
@@ -54,7 +55,7 @@ class Run:
         """`options` are the arguments of the function that was called, from which the command
         line can be made again.
 
-        With `name`, which stands before the digest, cells are shared by all runs of the command
+        With `name`, which precedes the digest, cells are shared by all runs of the command
         under `results`: their keys must then say all that decides their numbers. Raises
         `UserError` for a seed that is none and for names that are not UTF-8.
         """
@@ -65,8 +66,8 @@ class Run:
         if "seed" in self.options:
             check_seed(self.options["seed"])
         digest = digest_of([command, settings])
-        self.folder = results / "-".join(filter(None, (command, name, digest)))
-        self._cells = (results / command if name else self.folder) / "cells"
+        self.folder = Path(results) / "-".join(filter(None, (command, name, digest)))
+        self._cells = (Path(results) / command if name else self.folder) / "cells"
         self._notes: dict[str, dict[str, Any]] = {}
         self._started = datetime.now(UTC)
         _sweep(self.folder)
@@ -187,7 +188,7 @@ def _check_names(value: Any) -> None:
 
 
 def digest_of(identity: Any) -> str:
-    """Ten hex digits that stand for `identity` (JSON) under this version of hyperprobe."""
+    """Ten hex digits that identify `identity` (JSON) under this version of hyperprobe."""
     text = json.dumps([identity, hyperprobe.__version__], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 

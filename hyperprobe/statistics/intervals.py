@@ -56,7 +56,7 @@ def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     """Means [n_resamples] of bootstrap samples of `values` [n_items].
 
     Draws how often each distinct value comes where there are few, as of yes-no
-    outcomes, and places in sorted order where there are many.
+    outcomes, and indices in sorted order where there are many.
     """
     values = np.sort(np.asarray(values, dtype=float))
     distinct, counts = np.unique(values, return_counts=True)
@@ -66,7 +66,7 @@ def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
         means = random.multinomial(n, counts / n, N_RESAMPLES) @ distinct / n
     else:
         drawn = (random.integers(0, n, n, dtype=np.int32) for _ in range(N_RESAMPLES))
-        means = np.array([values[places].mean() for places in drawn])
+        means = np.array([values[indices].mean() for indices in drawn])
     return means
 
 
@@ -88,7 +88,7 @@ def bootstrap_difference(first: ArrayLike, second: ArrayLike, seed: int = 0) -> 
 def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]:
     """Exact McNemar test of two models on the same items.
 
-    Returns how many items only the first had right, how many only the second,
+    Returns how many items only the first has right, how many only the second,
     and the two-sided p-value of a binomial test on those (1.0 when there are none).
     Right is an outcome of 1: the test counts items, so one that ties is not right.
     """

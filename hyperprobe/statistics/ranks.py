@@ -1,7 +1,7 @@
-"""Where the right candidate stands among all, and what a tie is worth.
+"""The rank of the right candidate, and how much a tie counts.
 
 A rank is 1 + the number of candidates that score strictly higher. A right candidate
-that ties with m others shares their places: any order of the m + 1 is as likely as any
+that ties with m others shares their ranks: any order of the m + 1 is as likely as any
 other, and an outcome is its mean over those orders.
 """
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 class Stand(NamedTuple):
-    """How the gold candidate of each row [n] stands; arrays or tensors, as the scores are."""
+    """The standing of the gold candidate of each row [n]; arrays or tensors, as the scores are."""
 
     score: Any
     above: Any  # how many candidates score strictly higher
@@ -43,7 +43,7 @@ def stand_of(scores: Any, gold: Any, arange: Callable[[int], Any] = np.arange) -
 def success(rank: ArrayLike, tied: ArrayLike, k: int = 1) -> Floats:
     """The chance that gold is among the first k: 1 or 0 without ties.
 
-    Of the places `rank` to `rank + tied`, the share that is at most k. Rank 0, a gold
+    Of the ranks `rank` to `rank + tied`, the share that is at most k. Rank 0, a gold
     that cannot be scored, is wrong; NaN, a question that was not asked, stays NaN.
     """
     rank, tied = np.asarray(rank, dtype=float), np.asarray(tied, dtype=float)

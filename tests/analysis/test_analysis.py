@@ -9,6 +9,8 @@ import pytest
 from scipy.stats import kruskal, mannwhitneyu, shapiro, spearmanr
 
 from hyperprobe.analysis.agreement import agreement, category_scores
+from hyperprobe.analysis.article import article_leak
+from hyperprobe.analysis.base import Material
 from hyperprobe.analysis.corpus_counts import (
     CorpusCounts,
     count_file,
@@ -18,22 +20,23 @@ from hyperprobe.analysis.corpus_counts import (
 )
 from hyperprobe.analysis.errors import error_class, error_shares, open_errors
 from hyperprobe.analysis.frequency import frequency_curve, frequency_test
-from hyperprobe.analysis.memorisation import pair_effect
+from hyperprobe.analysis.negation import negation
+from hyperprobe.analysis.pairs import pair_effect
 from hyperprobe.analysis.prior import prior_correction
-from hyperprobe.analysis.variants import NEGATED, TEMPLATES, ask_again, fill_template
-from hyperprobe.analysis.wording import (
-    PROMPT,
-    article_leak,
-    negation,
-    template_accuracy,
-    template_spread,
-    with_own_prompt,
+from hyperprobe.analysis.variants import (
+    NEGATED,
+    TEMPLATES,
+    ask_again,
+    fill_template,
+    with_run_prompt,
 )
+from hyperprobe.analysis.wording import PROMPT, template_accuracy, template_spread
 from hyperprobe.diagnostic.corpus import Skipped
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
 from hyperprobe.probes.zero_shot.predictions import predict
+from hyperprobe.registry import ANALYSES, load
 
 ERRORS = Path(__file__).parent / "open_errors.tsv"
 SET = load_diagnostic("lm-diagnostic")
@@ -243,7 +246,7 @@ def asked(tiny_models: dict[str, Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
     model = load_model(str(tiny_models["bert"]))
     own = predict(model, SET, "gold").assign(diagnostic="d")
     again = ask_again(model, SET, "gold").assign(diagnostic="d", model=model.name)
-    return own, with_own_prompt(own, again, "gold")
+    return own, with_run_prompt(own, again, "gold")
 
 
 def test_all_variants_are_asked(asked: tuple[pd.DataFrame, pd.DataFrame]):
@@ -305,6 +308,56 @@ def test_a_model_that_obeys_negation_is_seen(asked: tuple[pd.DataFrame, pd.DataF
     assert (row["affirmed"], row["negated"], row["lowered"]) == (100, 0, 100)
     assert (row["change"], row["relative_change"], row["spearman"]) == pytest.approx((-8, -8, -1))
     assert row["n_false"] == 0 and np.isnan(row["prefers_true"])
+
+
+def test_a_false_category_that_the_set_does_not_have_does_not_count(
+    asked: tuple[pd.DataFrame, pd.DataFrame],
+):
+    _, table = asked
+    birds = table[table["hypernym"] == "bird"].assign(diagnostic="birds")
+    birds = birds.drop(columns=[c for c in birds if c.startswith("score_") and c != "score_bird"])
+    birds = birds.assign(score_fish=-5.0)
+    both = pd.concat([table, birds], ignore_index=True)
+    words = set(birds["item"])
+    false = {("birds", item): "tree" for item in words} | {("d", item): "fish" for item in words}
+    rows = negation(both, "gold", false).set_index("diagnostic")
+    assert rows.at["birds", "n_false"] == 0 and np.isnan(rows.at["birds", "prefers_true"])
+    assert rows.at["d", "n_false"] == len(words)
+
+
+def test_every_analysis_is_one_file_that_makes_what_it_names(
+    asked: tuple[pd.DataFrame, pd.DataFrame],
+):
+    own, table = asked
+    material = Material(own, asked=table)
+    seen: list[str] = []
+    for name in ANALYSES:
+        analysis = load(name)
+        assert tuple(analysis.compute(material)) == analysis.files
+        assert set(analysis.tables) | set(analysis.lists) <= set(analysis.files)
+        seen += analysis.files
+    assert len(seen) == len(set(seen)) == 13
+    # Without what they need, they give no rows, and say why or nothing.
+    without = Material(own[own["probe"] == "plural"].assign(gold_rank=1, gold_tied=0))
+    for name in ("article", "negation", "wording"):
+        analysis = load(f"hyperprobe.analysis.{name}:ANALYSIS")
+        assert all(frame.empty for frame in analysis.compute(without).values())
+        assert analysis.reason(without) == ""
+
+
+def test_the_seed_reaches_every_interval(asked: tuple[pd.DataFrame, pd.DataFrame]):
+    _, table = asked
+    rng = np.random.default_rng(0)
+    parts = [table.assign(item=table["item"] + str(i)) for i in range(12)]
+    table = pd.concat(parts, ignore_index=True)
+    table = table.assign(gold_rank=rng.integers(1, 3, len(table)), gold_tied=0)
+    for compute in (article_leak, lambda t, seed: template_accuracy(t, "gold", seed)):
+        first, again, other = (compute(table, seed=seed) for seed in (0, 0, 1))
+        pd.testing.assert_frame_equal(first, again)
+        assert (first["singular"] == other["singular"]).all()
+        assert (first["singular_low"] != other["singular_low"]).any() or (
+            first["singular_high"] != other["singular_high"]
+        ).any()
 
 
 def test_the_spread_over_templates(asked: tuple[pd.DataFrame, pd.DataFrame]):

@@ -1,36 +1,16 @@
 """Each command as a user runs it: offline, in an empty folder, right and wrong."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from hyperprobe.probes.zero_shot.metrics import METRICS
-
-
-def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "hyperprobe", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
-        check=False,
-    )
-
-
-def one_line_error(done: subprocess.CompletedProcess) -> str:
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
-    assert done.stderr.startswith("hyperprobe: error: ")
-    return done.stderr
+from tests.commands import PATIENCE, finished_cells, kill_after, one_line_error, run
 
 
 def test_help_does_not_load_torch(tmp_path: Path):
@@ -46,22 +26,18 @@ def test_help_does_not_load_torch(tmp_path: Path):
     assert run(tmp_path, "--version").stdout.startswith("hyperprobe ")
 
 
-def test_zero_shot_with_no_options(tmp_path: Path):
-    done = run(tmp_path, "zero-shot", "--paired")
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder in which the embedded model was asked about the small set; what was printed."""
+    folder = tmp_path_factory.mktemp("asked")
+    done = run(folder, "zero-shot", "--diagnostic", "lm-diagnostic", "--json")
     assert done.returncode == 0, done.stderr
-    for text in (
-        "lm-diagnostic (18 items)", "lm-diagnostic-extended (576 items)", "majority", "word2vec",
-        "glove", "fasttext", "control:embedded", "McNemar", "vegetable",
-    ):  # fmt: skip
-        assert text in done.stdout
-    (folder,) = (tmp_path / "results").iterdir()
-    assert str(folder.relative_to(tmp_path)) in done.stderr
-    assert len(pd.read_csv(folder / "metrics.csv")) == 2 * 6
+    return folder, done.stdout
 
 
-def test_json_is_the_only_thing_on_standard_output(tmp_path: Path):
-    done = run(tmp_path, "zero-shot", "--diagnostic", "lm-diagnostic", "--json")
-    document = json.loads(done.stdout)
+def test_json_is_the_only_thing_on_standard_output(asked: tuple[Path, str]):
+    tmp_path, printed = asked
+    document = json.loads(printed)
     assert set(document) == {"command", "settings", "run", "rows"}
     assert (tmp_path / document["run"] / "run.json").exists()
     row = document["rows"][-1]
@@ -73,9 +49,9 @@ def test_json_is_the_only_thing_on_standard_output(tmp_path: Path):
     assert vectors["contextual"] is None and vectors["contextual_low"] is None
 
 
-def test_analyze_compare_and_report(tmp_path: Path):
-    asked = run(tmp_path, "zero-shot", "--diagnostic", "lm-diagnostic", "--json")
-    folder = json.loads(asked.stdout)["run"]
+def test_analyze_compare_and_report(asked: tuple[Path, str]):
+    tmp_path, printed = asked
+    folder = json.loads(printed)["run"]
     done = run(tmp_path, "analyze", folder, "--json")
     document = json.loads(done.stdout)
     assert {"coin", "article", "negation", "templates"} <= {r["analysis"] for r in document["rows"]}
@@ -101,25 +77,26 @@ def test_build_diagnostic(tmp_path: Path):
     assert files == {"lm-diagnostic-extended.tsv", "lm-diagnostic-extended.jsonl", "run.json"}
 
 
-def test_classify(tmp_path: Path):
-    rows = [
-        "setting fold partition group hyponym hypernym label hyponym_sentence hypernym_sentence"
-    ]
-    for partition, words in (
-        ("train", "auk wren eel cod"),
-        ("dev", "owl gar"),
-        ("test", "emu dab"),
-    ):
+FOLDS = {"train": "auk wren eel cod", "dev": "owl gar", "test": "emu dab"}
+
+
+def write_folds(path: Path) -> None:
+    """One fold of eight words and two hypernyms."""
+    columns = "setting fold partition group hyponym hypernym label hyponym_sentence"
+    lines = ["\t".join([*columns.split(), "hypernym_sentence"])]
+    for partition, words in FOLDS.items():
         for word in words.split():
             for hypernym in ("bird", "fish"):
                 label = int((word in "auk wren owl emu") == (hypernym == "bird"))
-                sentences = f"The_{word}_is_here. A_{hypernym}_in_{partition}."
-                rows.append(f"seen 1 {partition} animals {word} {hypernym} {label} {sentences}")
-    text = (
-        "\n".join(rows).replace(" ", "\t").replace("_", " ").replace("hypernym sen", "hypernym_sen")
-    )
-    text = text.replace("hyponym sen", "hyponym_sen")
-    (tmp_path / "own.tsv").write_text(f"{text}\n")
+                row = ["seen", "1", partition, "animals", word, hypernym, str(label)]
+                lines.append(
+                    "\t".join([*row, f"The {word} is here.", f"A {hypernym} in {partition}."])
+                )
+    path.write_text("\n".join([*lines, ""]))
+
+
+def test_classify(tmp_path: Path):
+    write_folds(tmp_path / "own.tsv")
     arguments = ("classify", "--setting", "seen", "--folds", "own.tsv", "--seeds", "2")
     document = json.loads(run(tmp_path, *arguments, "--json").stdout)
     assert set(document) == {"command", "settings", "run", "rows"}
@@ -145,7 +122,7 @@ def test_contexts_check_and_mine(tmp_path: Path):
     )
     done = run(tmp_path, "contexts", "check", "own.tsv")
     assert done.returncode == 1 and "1 sentences, 2 findings" in done.stderr
-    assert done.stdout.splitlines()[0].startswith("own.tsv:2: category: bird gives bird away")
+    assert done.stdout.splitlines()[0].startswith("own.tsv:2: category: bird reveals bird")
     (tmp_path / "corpus.txt").write_text("From the hedge the osprey sang and left for its nest.\n")
     done = run(tmp_path, "contexts", "mine", "corpus.txt")
     assert done.returncode == 0 and "probe" in done.stdout
@@ -179,7 +156,7 @@ def test_contexts_check_and_mine(tmp_path: Path):
         (["classify", "--folds", "none.tsv"], "no folds file none.tsv"),
         (["classify", "--folds", "column.tsv"], "column.tsv, line 1: no column setting"),
         (["classify", "--layer", "top"], "--layer top: write last"),
-        (["classify", "--layer", "7"], "embedded has no layer 7"),
+        (["classify", "--setting", "seen", "--folds", "own.tsv", "--layer", "7"], "has no layer 7"),
         (["no-such-command"], "No such command"),
     ],
 )
@@ -192,6 +169,7 @@ def test_wrong_input_is_one_line_and_leaves_nothing(
         "hyponym\thyponym_plural\thypernym\thypernym_plural\tsingular\tplural\n"
         "robin\trobins\tbird\tbirds\tA robin is a [MASK].\tRobins are birds.\n"
     )
+    write_folds(tmp_path / "own.tsv")
     before = set(tmp_path.iterdir())
     assert message in one_line_error(run(tmp_path, *arguments))
     assert not list(tmp_path.rglob("*.partial")) and not list(tmp_path.rglob("run.json"))
@@ -204,22 +182,16 @@ def test_results_that_cannot_be_written(tmp_path: Path):
     assert "cannot write" in one_line_error(run(tmp_path, "build-diagnostic", "lm-diagnostic"))
 
 
-def test_killed_and_started_again(tmp_path: Path):
-    whole = json.loads(run(tmp_path, "zero-shot", "--results", "whole", "--json").stdout)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hyperprobe", "zero-shot"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    deadline = time.monotonic() + 120
-    while not list((tmp_path / "results").glob("*/cells/*.parquet")):
-        assert process.poll() is None and time.monotonic() < deadline
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+def test_killed_and_started_again(asked: tuple[Path, str], tmp_path: Path):
+    command = ["zero-shot", "--diagnostic", "lm-diagnostic", "--json"]
+    whole = json.loads(asked[1])
+    stored = kill_after(tmp_path, command, 1)
     (folder,) = (tmp_path / "results").iterdir()
-    stored = {path: path.stat().st_mtime_ns for path in folder.glob("cells/*.parquet")}
-    resumed = json.loads(run(tmp_path, "zero-shot", "--json").stdout)
+    assert not (folder / "run.json").exists()
+    resumed = json.loads(run(tmp_path, *command).stdout)
     assert resumed["rows"] == whole["rows"] and Path(resumed["run"]).name == folder.name
-    assert all(path.stat().st_mtime_ns == when for path, when in stored.items())
+    after = finished_cells(tmp_path)
+    assert len(after) > len(stored) and all(after[path] == when for path, when in stored.items())
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path):
@@ -232,10 +204,11 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path):
         # Tests run in the background of a shell inherit that Ctrl-C is ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while not list((tmp_path / "results").glob("*/cells")):
         assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130 and out == ""
-    assert err.count("\n") == 1 and "the same command goes on" in err
+    assert err.count("\n") == 1 and "the same command continues" in err

@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from hyperprobe.analysis.memorisation import memorisation_effect
+from hyperprobe.analysis.coin import memorisation_effect
 from hyperprobe.comparison.runs import _comparable
 from hyperprobe.errors import UserError
-from hyperprobe.reporting.analysis_tables import has_paper_items
+from hyperprobe.probes.zero_shot.tables import has_paper_items
 
 
 @pytest.mark.parametrize(

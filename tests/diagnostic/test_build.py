@@ -23,7 +23,7 @@ PAPER_LARGEST_SHARE = 22.92  # percent; Ravichander et al. (2020), Table 2, majo
 def test_the_shipped_sets_are_what_the_command_builds(tmp_path: Path):
     built = build(NAMES, results=tmp_path)
     for name in NAMES:
-        shipped = (files("hyperprobe") / "tables" / f"{name}.tsv").read_bytes()
+        shipped = (files("hyperprobe.data") / "tables" / f"{name}.tsv").read_bytes()
         assert (built.folder / f"{name}.tsv").read_bytes() == shipped
         rows = (built.folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
         table = load_diagnostic(name)
@@ -106,7 +106,7 @@ def test_sizes_that_are_none(tmp_path: Path, size: str):
 
 
 def test_every_exclusion_has_a_kind_and_a_reason():
-    with (files("hyperprobe") / "tables" / "exclusions.tsv").open(encoding="utf-8") as lines:
+    with (files("hyperprobe.data") / "tables" / "exclusions.tsv").open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
     assert {"murphy", "molly", "kirk"} <= {row["lemma"] for row in rows}
     assert all(row["category"] in CATEGORIES and row["kind"] and row["reason"] for row in rows)
@@ -142,7 +142,7 @@ def test_a_file_of_ones_own_gets_its_missing_columns(tmp_path: Path):
         ("a.tsv", GOOD, "a header and no rows"),
         ("a.tsv", "", "is empty"),
         ("a.tsv", GOOD + ROW + ROW.replace("[MASK]", "it"), "line 3: singular: must hold"),
-        ("a.tsv", GOOD + ROW + ROW, "line 3: 'robin' is there twice"),
+        ("a.tsv", GOOD + ROW + ROW, "line 3: 'robin' occurs twice"),
         ("a.tsv", GOOD + ROW.replace("\tbird\t", "\t\t"), "line 2: hypernym is empty"),
         ("a.tsv", GOOD + ROW + ROW.replace("robin", "wren").replace("birds", "bird"), "plurals"),
         ("a.jsonl", '{"hyponym": "robin"\n', "line 1"),

@@ -4,9 +4,6 @@ import json
 import lzma
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ from hyperprobe.diagnostic.check import check
 from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
 from hyperprobe.diagnostic.sentences import read_contexts
 from hyperprobe.errors import UserError
+from tests.commands import end_of, wait_until
 
 PROBE = "From the top of the hedge the {} sang and then carried a worm to its nest."
 ORDINARY = "There was never a {} to be heard in the frozen park that winter."
@@ -70,25 +68,22 @@ def test_processes_and_chunks_change_nothing(tmp_path: Path, monkeypatch: pytest
     assert run_mine(path, tmp_path / "c", best=5, seed=1).path.read_bytes() != expected
 
 
-def test_a_killed_search_ends_at_the_same_bytes(tmp_path: Path):
-    path = write_corpus(tmp_path, n=30_000)
+def test_a_killed_search_ends_at_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = write_corpus(tmp_path, n=2000)
     expected = run_mine(path, tmp_path / "whole").path.read_bytes()
-    script = (
-        "import sys; from pathlib import Path; from hyperprobe.diagnostic import corpus, mine\n"
-        "corpus.CHUNK_BYTES = 20_000; mine.SAVE_SECONDS = 0\n"
-        "mine.mine([Path(sys.argv[1])], ['lm-diagnostic-extended'], results=Path(sys.argv[2]))"
-    )
-    command = [sys.executable, "-c", script, str(path), str(tmp_path / "results")]
-    process = subprocess.Popen(command, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("results/*/state.json")):
-        assert process.poll() is None and time.monotonic() < deadline
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    monkeypatch.setattr(corpus, "CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(mine, "SAVE_SECONDS", 0)
+    child = os.fork()
+    if not child:
+        os.setsid()  # with the processes that it starts
+        run_mine(path, tmp_path / "results")
+        os._exit(0)
+    wait_until(child, lambda: list(tmp_path.glob("results/*/state.json")))
+    os.killpg(child, signal.SIGKILL)
+    assert end_of(child) == -signal.SIGKILL
     state = json.loads(next(tmp_path.glob("results/*/state.json")).read_text())
     assert state["done"] > 0 and not list(tmp_path.glob("results/*/contexts.tsv"))
-    subprocess.run(command, check=True)
-    (resumed,) = tmp_path.glob("results/*/contexts.tsv")
+    resumed = run_mine(path, tmp_path / "results").path
     assert resumed.read_bytes() == expected
     assert not resumed.with_name("state.json").exists()
 

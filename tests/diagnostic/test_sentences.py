@@ -99,7 +99,7 @@ def test_near_duplicates_are_those_of_all_pairs(sentences: list[list[str]]):
         if (a := set(sentences[i])) | (b := set(sentences[j])) and len(a & b) >= 0.75 * len(a | b)
     ]
     found = [f for f in check(contexts) if f.rule == "duplicate"]
-    assert [(f.place, f.message.split()[-1]) for f in found] == expected
+    assert [(f.where, f.message.split()[-1]) for f in found] == expected
 
 
 def test_a_slot_takes_the_words_place():

@@ -43,7 +43,8 @@ def test_the_exceptions_say_something_that_the_library_does_not():
     import inflect
 
     engine = inflect.engine()
-    with (files("hyperprobe") / "tables" / "irregular_nouns.tsv").open(encoding="utf-8") as lines:
+    path = files("hyperprobe.data") / "tables" / "irregular_nouns.tsv"
+    with path.open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
     assert len({row["noun"] for row in rows}) == len(rows)
     for row in rows:

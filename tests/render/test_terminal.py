@@ -11,7 +11,9 @@ from hyperprobe import cli
 from hyperprobe.cli.common import say
 from hyperprobe.render import terminal
 from hyperprobe.render.figure import new_figure, png_of, styled, svg_of
-from hyperprobe.render.table import Table, latex, markdown, markdown_code, markdown_escape
+from hyperprobe.render.latex import latex, latex_escape
+from hyperprobe.render.markdown import markdown, markdown_code, markdown_escape
+from hyperprobe.render.table import Table
 
 NAMES = (
     "\x1b[31mred", "\x1b]0;title\x07", "[/b]", "[bold]x", ":smile:", "a\rb", "x\u202ey", "ü 語",
@@ -79,8 +81,6 @@ def test_a_table_of_any_names_keeps_its_shape():
 
 
 def test_latex_specials():
-    from hyperprobe.render.table import latex_escape
-
     assert latex_escape("\\{}$&#%_~^") == (
         r"\textbackslash{}\{\}\$\&\#\%\_\textasciitilde{}\textasciicircum{}"
     )

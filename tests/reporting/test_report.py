@@ -4,6 +4,8 @@ import json
 import math
 import re
 import shutil
+import sys
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,25 +15,37 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
-from hyperprobe.analysis.analyze import analyze
+from hyperprobe.analysis.agreement import agreement_figure, scores_figure
+from hyperprobe.analysis.analyze import AnalysisResult, analyze
+from hyperprobe.analysis.article import article_figure
+from hyperprobe.analysis.coin import memorisation_figure
+from hyperprobe.analysis.errors import errors_figure
+from hyperprobe.analysis.frequency import frequency_figure
+from hyperprobe.analysis.negation import negation_figure
+from hyperprobe.analysis.wording import wording_figure
 from hyperprobe.comparison.report import comparison_findings
 from hyperprobe.comparison.runs import compare
 from hyperprobe.data.published import read_published
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED_VECTORS
 from hyperprobe.probes.lama.sources import GOOGLE_RE, TREX
+from hyperprobe.probes.zero_shot.figures import accuracy_figure
 from hyperprobe.probes.zero_shot.probe import zero_shot
-from hyperprobe.render.figure import SERIES, png_of, svg_of
-from hyperprobe.render.table import Table, latex, markdown
-from hyperprobe.reporting import figures
-from hyperprobe.reporting.analysis_tables import analysis_tables
+from hyperprobe.probes.zero_shot.report import naming_of, together
+from hyperprobe.registry import COMMANDS, Command
+from hyperprobe.render.document import Finding, Part, Picture, Section
+from hyperprobe.render.figure import SERIES, new_figure, png_of, svg_of
+from hyperprobe.render.latex import latex
+from hyperprobe.render.markdown import markdown
+from hyperprobe.render.table import Table
+from hyperprobe.reporting import report as module
 from hyperprobe.reporting.collect import collect
 from hyperprobe.reporting.report import Report, report
 from hyperprobe.runs.files import file_digest
-from hyperprobe.runs.read import read_run
+from hyperprobe.runs.read import FinishedRun, read_run
 from hyperprobe.statistics.intervals import newcombe_interval, wilson_interval
 
-PACKAGE = Path(figures.__file__).parent
+PACKAGE = Path(module.__file__).parent
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -79,19 +93,23 @@ def test_an_analysis_has_its_tables_and_resumes(
     monkeypatch.setattr("hyperprobe.analysis.analyze.load_model", no_model)
     again = analyze(run_of(folder, "bert"), results=folder)
     assert again.folder == path
-    for name, table in again.tables.items():
+    for name, table in again.frames.items():
         stored = pd.read_csv(path / f"{name}.csv")
         words = stored.select_dtypes(exclude="number").columns
         stored[words] = stored[words].fillna("")
         pd.testing.assert_frame_equal(table, stored, check_dtype=False)
-    titles = [table.title for _, table in analysis_tables(again.tables)]
+    titles = [table.title for table in again.tables()]
     assert len(titles) == len(set(titles)) >= 10
+    back = AnalysisResult.read(read_run(path))
+    assert [table.title for table in back.tables()] == titles
+    assert titles[0] in repr(back) and f"analyze run in {path}" in repr(back)
+    assert back._repr_html_().count("<table>") == len(titles)
 
 
 def test_models_can_be_left_out(folder: Path, tmp_path: Path):
     run = run_of(folder, "roberta")
     alone = analyze(run, ask_models=False, results=tmp_path)
-    assert "negation" not in alone.tables and "agreement" in alone.tables
+    assert "negation" not in alone.frames and "agreement" in alone.frames
     assert not (alone.folder / "predictions.parquet").exists()
 
 
@@ -99,10 +117,10 @@ def test_a_corpus_of_ones_own_is_counted(folder: Path, tmp_path: Path):
     (tmp_path / "text.txt").write_text("A robin is a bird. An oak is a tree. A hammer fell.\n")
     run = run_of(folder, "bert")
     made = analyze(run, corpus=[tmp_path / "text.txt"], ask_models=False, results=tmp_path)
-    pairs = made.tables["pairs"]
+    pairs = made.frames["pairs"]
     assert set(pairs["source"]) == {"your corpus"}
     assert pairs[pairs["pattern"] == "is_a"]["n_seen"].tolist()[0] == 2
-    assert "your corpus" in set(made.tables["frequency"]["source"])
+    assert "your corpus" in set(made.frames["frequency"]["source"])
 
 
 @pytest.mark.parametrize("broken", ["none", "json", "other", "changed"])
@@ -147,19 +165,20 @@ def test_models_of_two_runs_are_compared_by_item(folder: Path, tmp_path: Path):
     paper = table[(table["other"] == "published bert") & (table["metric"] == "plural")]
     assert paper["other_value"].tolist() == [77.78, 77.78]
     assert paper["other_run"].iloc[0] == "Ravichander et al. (2020), Table 2"
-    sentences = [finding.text for finding in comparison_findings(table)]
+    sentences = [finding.sentence for finding in comparison_findings(table)]
     assert len(sentences) > 5 and not [s for s in sentences if "majority" in s or "nan" in s]
 
 
 def other_run(
     results: Path, command: str, rows: list[dict[str, object]], name: str = "x",
-    settings: dict[str, object] | None = None,
+    settings: dict[str, object] | None = None, models: dict[str, object] | None = None,
 ) -> Path:  # fmt: skip
     folder = results / f"{command}-{name}"
     folder.mkdir()
     pd.DataFrame(rows).to_csv(folder / "metrics.csv", index=False)
-    notes = {"command": command, "settings": settings or {},
-             "files": {"metrics.csv": file_digest(folder / "metrics.csv")}}  # fmt: skip
+    files = {"metrics.csv": file_digest(folder / "metrics.csv")}
+    about = {"settings": settings or {}, "models": models or {}}
+    notes = {"command": command, "files": files, **about}
     (folder / "run.json").write_text(json.dumps(notes))
     return folder
 
@@ -200,7 +219,7 @@ def test_other_commands_are_compared_with_their_tables(tmp_path: Path):
 
 @pytest.mark.parametrize(("start", "expected"), [
     ("manual", [31.1, 21.8, 41.5, 24.3, 48.6, 59.6, 56.7, 11.8, 19.9, 24.6, 59.6, 54.9, 19.3]),
-    # Of five vectors the paper has but the overall figures.
+    # Of five vectors the paper has but the overall
     ("5", [31.1, 41.5, 24.3, 21.8, 47.6, 49.6, 24.6, 59.6, 54.9]),
 ])  # fmt: skip
 def test_prompt_search_is_compared_with_its_tables(
@@ -225,7 +244,11 @@ def test_prompt_search_is_compared_with_its_tables(
             ("is-a", "bert-base-cased", "manual", "none", {"source": "wordnet"}),
         )
     ]  # fmt: skip
-    run = other_run(tmp_path, "prompts", rows, settings={"options": {"vectors": start}})
+    large = {"name": "bert-large-cased", "kind": "masked", "architecture": "BertForMaskedLM",
+             "n_parameters": 334_000_000}  # fmt: skip
+    run = other_run(
+        tmp_path, "prompts", rows, settings={"options": {"vectors": start}}, models={"c": large}
+    )
     table = compare([run], published=True, results=tmp_path).differences
     paper = table[table["other"].str.startswith("published")]
     assert sorted(paper["other_value"]) == sorted(expected)
@@ -233,7 +256,7 @@ def test_prompt_search_is_compared_with_its_tables(
     assert one["other"].tolist()[0] == f"published bert_base optiprompt-{start}"
     assert one["difference_low"].iloc[0] == pytest.approx(38 - one["other_value"].iloc[0])
     assert one["other_run"].iloc[0] == "Zhong, Friedman & Chen (2021), Table 2"
-    assert all("nan" not in finding.text for finding in comparison_findings(table))
+    assert all("nan" not in finding.sentence for finding in comparison_findings(table))
 
 
 def test_published_tables_are_as_in_the_papers(shared: Path):
@@ -321,7 +344,7 @@ def test_the_page_says_what_the_runs_say(html: str, made: Report, folder: Path):
     # Vectors and the majority were in both runs, and stand there once.
     first_table = html[html.index("<tbody>") : html.index("</tbody>")]
     assert first_table.count("majority") == first_table.count(">word2vec<") == 1
-    assert made.content.headline in html.replace("&nbsp;", " ")
+    assert made.page.headline in html.replace("&nbsp;", " ")
 
 
 def test_the_same_runs_give_the_same_files(made: Report, folder: Path, tmp_path: Path):
@@ -333,14 +356,14 @@ def test_the_same_runs_give_the_same_files(made: Report, folder: Path, tmp_path:
         assert (again.folder / file).read_bytes() == (made.folder / file).read_bytes(), file
 
 
-def test_runs_of_other_commands_are_shown_too(folder: Path, tmp_path: Path):
-    runs = [other_run(tmp_path, "lama", LAMA), other_run(tmp_path, "classify", CLASSIFY)]
-    empty = tmp_path / "prompts-1"
-    empty.mkdir()
-    (empty / "run.json").write_text('{"command": "prompts", "settings": {}, "files": {}}')
+def test_comparisons_and_unknown_commands_are_shown_too(folder: Path, tmp_path: Path):
+    runs = [other_run(tmp_path, "classify", CLASSIFY)]
     compared = compare(runs, published=True, results=tmp_path).folder
-    text = report([*runs, empty, compared], results=tmp_path).html.read_text()
-    for words in ("lama (run A)", "30.0 ±2.5", "accuracy mean", "no table of metrics", "Comparison",
+    unknown = tmp_path / "later-1"
+    unknown.mkdir()
+    (unknown / "run.json").write_text('{"command": "later", "settings": {}, "files": {}}')
+    text = report([unknown, compared], results=tmp_path).html.read_text()
+    for words in ("later (run A)", "has no tables of this command", "Comparison",
                   "is behind published bert-context"):  # fmt: skip
         assert words in text, words
     assert not Page(text).wrong
@@ -348,6 +371,45 @@ def test_runs_of_other_commands_are_shown_too(folder: Path, tmp_path: Path):
     assert "Not analysed yet" in alone
     with pytest.raises(UserError, match="no finished run"):
         report([tmp_path / "nowhere"], results=tmp_path)
+
+
+def toy_part(runs: Mapping[str, FinishedRun]) -> Part:
+    """A toy command's part: what one function and one entry in the registry are enough for."""
+    _, axes = new_figure(1)
+    return Part(
+        "Toys are fun",
+        ("bear",),
+        (Finding("Toys?", "bear: yes.", "A", "toys", "bear"),
+         Finding("Ratio 2:1", "bear: is 1:2 <b>.", "A", "toys", "lion")),
+        (Section("accuracy", "Toys", "One of each.", blocks=(
+            Table("toys", ("toy", "n"), tuple((label, "1") for label in runs)),
+            Picture("accuracy", axes.figure, "A toy.", "toys.csv"),
+        )),),
+    )  # fmt: skip
+
+
+def test_a_command_is_in_the_page_by_its_entry_in_the_registry(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(COMMANDS, "toy", Command("none:none", f"{__name__}:toy_part"))
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[toy_part.__module__])
+    toy = other_run(tmp_path, "toy", [{"n": 1}])
+    alone = report([toy], results=tmp_path)
+    text = alone.html.read_text()
+    assert "<h1>Toys are fun.</h1>" in text and "<title>hyperprobe: bear</title>" in text
+    # A lead is what the part says it is, whatever stands in the text.
+    assert "<strong>Toys?</strong> bear: yes." in text
+    assert "<strong>Ratio 2:1:</strong> bear: is 1:2 &lt;b&gt;." in text
+    assert "**toys**" in (alone.folder / "report.md").read_text()
+    assert r"\label{tab:accuracy-1}" in (alone.folder / "tables.tex").read_text()
+    assert {"figures/accuracy.svg", "figures/accuracy.png"} <= set(read_run(alone.folder).files)
+    # Beside zero-shot, whose section and picture have the same names, each has one id.
+    both = report([run_of(folder, "roberta"), toy], results=tmp_path)
+    page = Page(both.html.read_text())
+    ids = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(ids) == len(set(ids)) and {"accuracy", "toy-accuracy"} <= set(ids)
+    assert (both.folder / "figures/toy-accuracy.svg").is_file()
+    assert "toy: Toys are fun." in (both.folder / "report.md").read_text()
 
 
 def test_one_model_asked_in_two_ways_is_told_apart(folder: Path, tmp_path: Path):
@@ -361,7 +423,8 @@ def test_one_model_asked_in_two_ways_is_told_apart(folder: Path, tmp_path: Path)
     notes = json.loads((other / "run.json").read_text())
     notes["files"]["metrics.csv"] = file_digest(other / "metrics.csv")
     (other / "run.json").write_text(json.dumps(notes))
-    models = collect([run, other]).zero_shot["metrics"]["model"].tolist()
+    runs = {label: one for label, one in collect([run, other]).items() if label in "AB"}
+    models = naming_of(runs).apply(together(runs, "metrics"))["model"].tolist()
     before = ["majority", *EMBEDDED_VECTORS, f"control:{bert}"]
     assert models == [*before, f"{bert} [A]", f"{bert} [B]"]
 
@@ -384,15 +447,14 @@ def test_every_figure_is_a_figure_that_keeps_its_bytes(folder: Path):
     own = {name: table[table["model"] == bert] for name, table in read.items()}
     pairs = pd.DataFrame({"label": ["x"], "with": [80.0], "without": [60.0]})
     drawn = [
-        figures.accuracy_figure(metrics), figures.agreement_figure(own["agreement"]),
-        figures.scores_figure(own["category_scores"]),
-        figures.frequency_figure(read["frequency_curve"]), figures.errors_figure(read["errors"]),
-        figures.memorisation_figure(pairs), figures.wording_figure(read["template_accuracy"]),
-        figures.negation_figure(read["negation"]), figures.article_figure(read["article"]),
+        accuracy_figure(metrics), agreement_figure(own["agreement"]),
+        scores_figure(own["category_scores"]),
+        frequency_figure(read["frequency_curve"]), errors_figure(read["errors"]),
+        memorisation_figure(pairs), wording_figure(read["template_accuracy"]),
+        negation_figure(read["negation"]), article_figure(read["article"]),
     ]  # fmt: skip
-    makers = [name for name in vars(figures) if name.endswith("_figure") and name != "new_figure"]
-    assert len(drawn) == len(makers) and all(isinstance(one, Figure) for one in drawn)
-    first, second = (svg_of(figures.article_figure(read["article"])) for _ in range(2))
+    assert all(isinstance(one, Figure) for one in drawn)
+    first, second = (svg_of(article_figure(read["article"])) for _ in range(2))
     assert first == second and "<image" not in first and "<dc:date>" not in first
     assert png_of(drawn[0]).startswith(b"\x89PNG")
 
@@ -429,3 +491,5 @@ def test_colours_have_contrast_on_light_and_dark():
 def test_reporting_loads_no_model():
     source = "\n".join(path.read_text() for path in PACKAGE.glob("*.py"))
     assert "models.load" not in source and "import torch" not in source
+    assert not re.search(r"hyperprobe\.(probes|analysis|comparison)", source)
+    assert not re.search("|".join(f'"{name}"' for name in COMMANDS), source)

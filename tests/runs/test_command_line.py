@@ -31,8 +31,8 @@ CALLS: list[tuple[str, str, str, dict[str, Any]]] = [
         "negated": True, "mentions": True, "controls": ["random"], "seed": 3,
     }),
     ("lama", "hyperprobe.probes.lama.probe", "lama", {"vocab": Path("words.txt")}),
-    ("classify", "hyperprobe.probes.classify", "classify", {}),
-    ("classify", "hyperprobe.probes.classify", "classify", {
+    ("classify", "hyperprobe.probes.classify.probe", "classify", {}),
+    ("classify", "hyperprobe.probes.classify.probe", "classify", {
         "models": ["embedded", "glove"], "setting": "seen", "folds": Path(ODD), "layer": "1+2",
         "analyses": ["layers", "code-length"], "n_seeds": 2, "seed": 1,
     }),
@@ -70,7 +70,16 @@ def arguments_of(function: Any, settings: dict[str, Any]) -> dict[str, Any]:
     bound.apply_defaults()
     if bound.arguments.get("search", 0) is None:
         bound.arguments["search"] = SearchOptions()
-    return as_options(bound.arguments)
+    return plural(as_options(bound.arguments))
+
+
+def plural(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with one name as a list of one, where a function takes both."""
+    several = ("models", "diagnostics", "sources", "methods", "controls", "relations", "analyses")
+    return {
+        name: [value] if name in several and isinstance(value, str) else value
+        for name, value in options.items()
+    }
 
 
 @pytest.mark.parametrize(("command", "module", "name", "settings"), CALLS)
@@ -95,7 +104,7 @@ def test_the_line_makes_the_same_call(
     def record(*given: Any, **named: Any) -> None:
         bound = inspect.signature(function).bind(*given, **named)
         bound.apply_defaults()
-        called.update(as_options(bound.arguments))
+        called.update(plural(as_options(bound.arguments)))
         raise CalledError
 
     monkeypatch.setattr(f"{module}.{name}", record)

@@ -95,7 +95,7 @@ def test_a_run_made_by_hand_is_read(whole: dict[str, bytes], tmp_path: Path):
     assert (
         run.command_line == "hyperprobe zero-shot --model m --model n --diagnostic own.tsv --seed 0"
     )
-    assert analyze(folder, ask_models=False, results=tmp_path).tables["agreement"].shape[0]
+    assert analyze(folder, ask_models=False, results=tmp_path).frames["agreement"].shape[0]
     assert len(compare([folder], results=tmp_path).differences)
     assert report([folder], tmp_path).html.is_file()
 
@@ -246,7 +246,7 @@ def test_any_folder_is_read_or_refused(
     ends_in_one_line(lambda: read_run(folder).command_line)
 
 
-@fuzzed(20)
+@fuzzed(8)
 def test_any_folder_ends_in_a_result_or_in_one_line(
     data: st.DataObject, whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory
 ):

@@ -14,17 +14,13 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from hyperprobe.analysis.agreement import agreement
+from hyperprobe.analysis.article import article_leak
 from hyperprobe.analysis.errors import open_errors
 from hyperprobe.analysis.frequency import frequency_curve, frequency_test
+from hyperprobe.analysis.negation import negation
 from hyperprobe.analysis.prior import prior_correction
-from hyperprobe.analysis.variants import ask_again
-from hyperprobe.analysis.wording import (
-    article_leak,
-    negation,
-    template_accuracy,
-    template_spread,
-    with_own_prompt,
-)
+from hyperprobe.analysis.variants import ask_again, with_run_prompt
+from hyperprobe.analysis.wording import template_accuracy, template_spread
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.models.base import rank_scores
@@ -35,7 +31,7 @@ from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts, s
 from hyperprobe.probes.lama.predictions import predict_facts, predict_mentions
 from hyperprobe.probes.lama.protocol import Fact
 from hyperprobe.probes.lama.sources import Relation
-from hyperprobe.probes.prompts.learning import Exercise
+from hyperprobe.probes.prompts.learning import QuestionSet
 from hyperprobe.probes.prompts.splits import Split
 from hyperprobe.probes.prompts.texts import best_of
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, summarise
@@ -201,7 +197,7 @@ def test_wording_of_equal_scores_agrees(constant: Any, asked: pd.DataFrame):
     frame = SET.assign(negated=[text.replace(" is ", " is not ") for text in SET["singular"]])
     again = ask_again(constant, frame, "gold").assign(model=constant.name, diagnostic="d")
     own = asked[asked["model"] == constant.name]
-    both = with_own_prompt(own, again, "gold")
+    both = with_run_prompt(own, again, "gold")
     (row,) = negation(both, "gold", {("d", "ant"): "fish"}).to_dict("records")
     assert row["affirmed"] == pytest.approx(100 / 9) == row["negated"]
     assert row["lowered"] == row["prefers_true"] == row["prefers_false"] == 50
@@ -228,7 +224,7 @@ def test_facts_with_equal_scores_are_at_chance(constant: Any):
 
 
 def test_prompts_with_equal_scores_are_at_chance(constant: Any):
-    right = Exercise.of_subjects(constant, FACTS, "the [X] [V1] [Y] .", CANDIDATES)
+    right = QuestionSet.of_subjects(constant, FACTS, "the [X] [V1] [Y] .", CANDIDATES)
     width = constant.model.get_input_embeddings().weight.shape[1]
     quality = right.quality(constant, torch.zeros(1, width))
     assert quality == pytest.approx((1 / 5, -np.log(5)))

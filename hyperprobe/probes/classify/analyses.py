@@ -52,16 +52,16 @@ def control_task(examples: Examples, pair: NDArray[np.int64], seed: int) -> Cont
     but one vector (static ones) that is the one it was trained with.
     """
     n_pairs = int(pair.max()) + 1
-    labels = [place % 2 for place in range(n_pairs)]
+    labels = [i % 2 for i in range(n_pairs)]
     random.Random(f"{seed} control").shuffle(labels)
     labelled = examples._replace(label=np.array(labels, dtype=np.int64)[pair])
     last = np.zeros(n_pairs, dtype=np.int64)
-    last[pair] = examples.first  # of a pair's places the last one wins
+    last[pair] = examples.first  # of a pair's examples the last one wins
     held_out = examples.first == last[pair]
     asked, dev = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
-    places = np.flatnonzero(held_out)
-    asked[pair[places]] = places
-    dev[pair[places[::-1]]] = places[::-1]  # the first one, which differs if there are two
+    rows = np.flatnonzero(held_out)
+    asked[pair[rows]] = rows
+    dev[pair[rows[::-1]]] = rows[::-1]  # the first one, which differs if there are two
     kept = ~held_out if (~held_out).any() else held_out
     return ControlTask(
         labelled.take(np.flatnonzero(kept)), labelled.take(dev), labelled.take(asked)

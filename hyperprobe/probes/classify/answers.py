@@ -36,11 +36,11 @@ def answer(
     layer = view.removeprefix(LAYER) if view.startswith(LAYER) else ""
     vectors = representation.vectors[representation.layers.index(layer)]
     parts = []
-    for fold, places in folds.groupby("fold").indices.items():
-        rows = folds.iloc[places].reset_index(drop=True)
+    for fold, index in folds.groupby("fold").indices.items():
+        rows = folds.iloc[index].reset_index(drop=True)
         examples = Examples(
-            representation.first[places],
-            representation.second[places],
+            representation.first[index],
+            representation.second[index],
             rows["label"].to_numpy(np.int64),
         )
         work = {CONTROL_TASK: _control, CODE_LENGTH: _code}.get(view, _test)
@@ -78,8 +78,8 @@ def _test(
 ) -> pd.DataFrame:
     """The test pairs, and of a full input the positive ones reversed and a logistic regression."""
     training, dev = (_distinct(examples, rows, name) for name in ("train", "dev"))
-    places = np.flatnonzero(rows["partition"] == "test")
-    test = examples.take(places)
+    in_test = np.flatnonzero(rows["partition"] == "test")
+    test = examples.take(in_test)
     positive = test.take(np.flatnonzero(test.label == 1))
     if view == PARTIAL:
         positive = positive.take(np.array([], dtype=np.int64))
@@ -89,7 +89,7 @@ def _test(
         np.concatenate([test.label, np.zeros_like(positive.label)]),
     )
     trained = train(vectors, training, dev, asked, seeds, view == PARTIAL, check)
-    about = rows.iloc[places][["hyponym", "hypernym", "label"]].assign(question=PAIR)
+    about = rows.iloc[in_test][["hyponym", "hypernym", "label"]].assign(question=PAIR)
     backwards = about[about["label"] == 1].assign(label=0, question=REVERSED)
     if view == PARTIAL:
         backwards = backwards.iloc[:0]
@@ -113,10 +113,10 @@ def _control(
     """The control task on the training pairs."""
     training = rows["partition"] == "train"
     pair, names = pd.factorize(rows["hyponym"][training] + "\t" + rows["hypernym"][training])
-    own = examples.take(np.flatnonzero(training))
+    labelled = examples.take(np.flatnonzero(training))
     parts = []
     for seed in seeds:  # each has labels of its own, so each is a problem of its own
-        task = control_task(own, pair, seed)
+        task = control_task(labelled, pair, seed)
         trained = train(vectors, task.examples, task.dev, task.asked, [seed], check=check)
         about = pd.DataFrame([name.split("\t") for name in names], columns=["hyponym", "hypernym"])
         about = about.assign(label=task.asked.label, question=CONTROL)
@@ -133,7 +133,7 @@ def _code(
     view: str,
 ) -> pd.DataFrame:
     """The length of the online code of the training labels."""
-    training = _distinct_places(examples, rows, "train")
+    training = _distinct_rows(examples, rows, "train")
     hyponym, _ = pd.factorize(rows["hyponym"].iloc[training])
     dev = _distinct(examples, rows, "dev")
     code = online_code(vectors, examples.take(training), hyponym, dev, seeds, check)
@@ -144,23 +144,23 @@ def _rows(about: pd.DataFrame, log_odds: NDArray[np.float64], seeds: Sequence[in
     """`about` once for each seed, with its row of `log_odds` [n_seeds, n_rows]."""
     return pd.concat(
         [
-            about.assign(classifier=NET, seed=seed, log_odds=own)
-            for seed, own in zip(seeds, log_odds, strict=True)
+            about.assign(classifier=NET, seed=seed, log_odds=of_seed)
+            for seed, of_seed in zip(seeds, log_odds, strict=True)
         ],
         ignore_index=True,
     )
 
 
 def _distinct(examples: Examples, rows: pd.DataFrame, partition: str) -> Examples:
-    return examples.take(_distinct_places(examples, rows, partition))
+    return examples.take(_distinct_rows(examples, rows, partition))
 
 
-def _distinct_places(examples: Examples, rows: pd.DataFrame, partition: str) -> NDArray[np.int64]:
+def _distinct_rows(examples: Examples, rows: pd.DataFrame, partition: str) -> NDArray[np.int64]:
     """Where the partition's examples are, those with the same vectors once.
 
     The contexts of a pair all give the same static vector: eight times the same
     example would only be eight times the work.
     """
     frame = pd.DataFrame(examples._asdict())[(rows["partition"] == partition).to_numpy()]
-    places: Any = frame.drop_duplicates().index
-    return np.asarray(places, dtype=np.int64)
+    index: Any = frame.drop_duplicates().index
+    return np.asarray(index, dtype=np.int64)

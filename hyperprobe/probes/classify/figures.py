@@ -70,11 +70,3 @@ def layers_figure(layers: pd.DataFrame) -> Any:
         axes.set_ylabel("percent right")
         axes.legend()
     return figure
-
-
-def classify_figures(predictions: pd.DataFrame, layers: pd.DataFrame) -> dict[str, Any]:
-    """File stem -> figure: `folds` and, where there are layers, `layers`."""
-    figures = {"folds": folds_figure(predictions)}
-    if len(layers):
-        figures["layers"] = layers_figure(layers)
-    return figures

@@ -34,8 +34,8 @@ class Examples(NamedTuple):
     second: NDArray[np.int64]
     label: NDArray[np.int64]
 
-    def take(self, places: NDArray[np.int64]) -> Examples:
-        return Examples(self.first[places], self.second[places], self.label[places])
+    def take(self, rows: NDArray[np.int64]) -> Examples:
+        return Examples(self.first[rows], self.second[rows], self.label[rows])
 
 
 def interact(first: torch.Tensor, second: torch.Tensor, partial: bool = False) -> torch.Tensor:
@@ -100,7 +100,7 @@ def train(
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     width = vectors.shape[1]
     nets = StackedNets(width if partial else 4 * width, generators)
-    optimiser = torch.optim.Adam(nets.weights(), lr=LEARNING_RATE, fused=True)
+    optimizer = torch.optim.Adam(nets.weights(), lr=LEARNING_RATE, fused=True)
     first, second = (torch.from_numpy(side) for side in (examples.first, examples.second))
     label = torch.from_numpy(examples.label)
     n = len(label)
@@ -117,11 +117,11 @@ def train(
             rows = order[:, start : start + batch]
             features = interact(vectors[first[rows]], vectors[second[rows]], partial)
             logits = nets.logits(features, train=True)
-            # A sum over nets, so that none minds how many there are.
+            # A sum over nets: the gradient of each does not depend on how many there are.
             losses = cross_entropy(logits.transpose(1, 2), label[rows], reduction="none")
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             torch.autograd.backward(losses.mean(dim=1).sum())
-            optimiser.step()
+            optimizer.step()
         dev_loss = code_length(_log_odds(nets, vectors, dev, partial), dev.label).mean(axis=1)
         better = dev_loss < best.dev_loss - SMALLEST_GAIN
         if better.any():

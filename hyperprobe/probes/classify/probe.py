@@ -17,7 +17,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Unpack
 
 import pandas as pd
 
@@ -27,16 +27,31 @@ from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
 from hyperprobe.models.embedding import n_layers, parse_layers
 from hyperprobe.models.load import config_of, identify
+from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import (
     CHARACTERS,
     EMBEDDED,
     EMBEDDED_VECTORS,
     RANDOM,
-    distinct_models,
+    StrPath,
     is_vectors,
+    listed,
 )
-from hyperprobe.options import LoadKeywords, ModelOptions, check_seed
+from hyperprobe.options import (
+    CLASSIFY_ANALYSES,
+    N_NETS,
+    RESULTS,
+    ClassifyAnalysis,
+    LoadKeywords,
+    ModelOptions,
+    Setting,
+    check_choice,
+    check_choices,
+    check_seed,
+)
+from hyperprobe.options import SETTINGS as SETTING_CHOICES
 from hyperprobe.parallel import run_parallel
+from hyperprobe.probes.classify import report
 from hyperprobe.probes.classify.answers import (
     CODE_LENGTH,
     CONTROL_TASK,
@@ -49,13 +64,14 @@ from hyperprobe.probes.classify.answers import (
 from hyperprobe.probes.classify.folds import check_folds, read_folds
 from hyperprobe.probes.classify.metrics import summarise, summarise_layers
 from hyperprobe.probes.classify.pairs import SETTINGS, make_folds
-from hyperprobe.probes.classify.representations import represent
+from hyperprobe.probes.classify.representations import Representation, represent
 from hyperprobe.progress import progress
+from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.result import Result
+from hyperprobe.render.table import Table
+from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
-Setting = Literal["seen", "unseen", "both"]
-Analysis = Literal["layers", "control-task", "code-length"]
-N_SEEDS = 5
 COLUMNS = (
     "setting",
     "model",
@@ -73,19 +89,29 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class ClassifyResult:
+@dataclass(frozen=True, repr=False, eq=False)
+class ClassifyResult(Result):
     """The run's `folder`, the `folds` of both settings, the `predictions`, and their tables.
 
     `layers` and `code_lengths` are empty frames unless asked for.
     """
 
+    command: ClassVar[str] = "classify"
     folder: Path
     folds: pd.DataFrame
     predictions: pd.DataFrame
     metrics: pd.DataFrame
     layers: pd.DataFrame
     code_lengths: pd.DataFrame
+
+    @classmethod
+    def read(cls, run: FinishedRun) -> ClassifyResult:
+        """The result of a finished run. Raises `UserError` if its tables are damaged."""
+        return cls(run.folder, *report.read_files(run).values())
+
+    def tables(self) -> list[Table]:
+        """Accuracy, what stands beside it, and layers where they were asked for."""
+        return list(report.tables(self.metrics, self.layers))
 
 
 @dataclass(frozen=True)
@@ -107,14 +133,14 @@ class Cell:
 
 
 def classify(
-    models: Sequence[str] = (EMBEDDED,),
+    models: GivenModels = EMBEDDED,
     setting: Setting = "both",
-    folds: Path | None = None,
+    folds: StrPath | None = None,
     layer: str = "last",
-    analyses: Sequence[Analysis] = (),
-    n_seeds: int = N_SEEDS,
+    analyses: ClassifyAnalysis | Sequence[ClassifyAnalysis] = (),
+    n_seeds: int = N_NETS,
     seed: int = 0,
-    results: Path = Path("results"),
+    results: StrPath = RESULTS,
     **keywords: Unpack[LoadKeywords],
 ) -> ClassifyResult:
     """Train and test the probe on `models` and the baselines, in three folds.
@@ -122,61 +148,66 @@ def classify(
     `folds` is a folds file to use instead of making folds; `layer` is a layer of
     contextual models or a sum of some (see `parse_layers`); `analyses` adds layer
     curves, the control task and the online code. Each cell is stored when it is
-    done, so an interrupted call that is repeated goes on where it stopped. Neither
+    done, so an interrupted call that is repeated continues. Neither
     the number of threads nor of cores changes a number. Keywords are the fields of
     `ModelOptions` that say how models are loaded. Raises `UserError` on bad input.
     """
+    models, analyses = model_names(models), listed(analyses)
     given = dict(locals())
     options = ModelOptions(**keywords)
+    check_choice("setting", setting, SETTING_CHOICES)
+    check_choices("analysis", analyses, CLASSIFY_ANALYSES)
     if n_seeds < 1:
         raise UserError(f"--seeds {n_seeds}: a probe needs at least one")
     check_seed(seed)
-    models = distinct_models(models)
     layers = parse_layers(layer)
     settings = SETTINGS if setting == "both" else (setting,)
-    table = _folds(folds, settings, seed)
+    table = _folds(None if folds is None else Path(folds), settings, seed)
     names = _names(models)
-    run = Run(
-        results,
-        "classify",
-        {
-            "models": {name: identify(name) for name in names},
-            "settings": list(settings),
-            "folds": hashlib.sha256(table.to_csv(index=False).encode()).hexdigest(),
-            "layer": layer,
-            "analyses": sorted(set(analyses)),
-            "n_seeds": n_seeds,
-            "seed": seed,
-            **options.identity(),
-        },
-        given,
-    )
-    seeds = [seed + i for i in range(n_seeds)]
+    identity = {
+        "models": {name: identify(name) for name in names},
+        "settings": list(settings),
+        "folds": hashlib.sha256(table.to_csv(index=False).encode()).hexdigest(),
+        "layer": layer,
+        "analyses": sorted(set(analyses)),
+        "n_seeds": n_seeds,
+        "seed": seed,
+        **options.identity(),
+    }
+    run = Run(results, "classify", identity, given)
     views = {name: _views(name, models, analyses, options.trust_remote_code) for name in names}
-    cells = [Cell(own, name, view) for own in settings for name in names for view in views[name]]
+    cells = [Cell(one, name, view) for one in settings for name in names for view in views[name]]
+    encodings, every_layer = Path(results) / "encodings", "layers" in analyses
+    frames = _train(
+        run,
+        cells,
+        table,
+        [seed + i for i in range(n_seeds)],
+        lambda name: represent(name, table, encodings, layers, every_layer, options),
+    )
+    return _finish(run, table, settings, frames, seed)
+
+
+def _train(
+    run: Run,
+    cells: Sequence[Cell],
+    folds: pd.DataFrame,
+    seeds: Sequence[int],
+    represented: Callable[[str], Representation],
+) -> list[pd.DataFrame]:
+    """The frame of each cell, in order: stored ones read back, the others trained in parallel."""
     done = {cell: frame for cell in cells if (frame := run.stored(cell.key)) is not None}
     missing = [cell for cell in cells if cell not in done]
-    representations = {
-        name: represent(
-            name,
-            table,
-            results / "encodings",
-            layers,
-            "layers" in analyses,
-            options,
-        )
-        for name in dict.fromkeys(cell.model for cell in missing)
-    }
+    names = dict.fromkeys(cell.model for cell in missing)
+    representations = {name: represented(name) for name in names}
 
     def compute(cell: Cell, check: Callable[[], None]) -> pd.DataFrame:
-        representation = representations[cell.model]
+        def answers() -> tuple[pd.DataFrame, Any]:
+            rows = (folds["setting"] == cell.setting).to_numpy()
+            shown = representations[cell.model].of(rows)
+            return answer(shown, folds[rows], cell.view, seeds, check), shown.about
 
-        def compute() -> tuple[pd.DataFrame, Any]:
-            places = (table["setting"] == cell.setting).to_numpy()
-            own = representation.of(places)
-            return answer(own, table[places], cell.view, seeds, check), own.about
-
-        frame = run.cell(cell.key, compute)
+        frame = run.cell(cell.key, answers)
         advance(1)
         return frame
 
@@ -184,7 +215,7 @@ def classify(
     missing.sort(key=lambda cell: cell.is_quick)
     with progress("training probes", len(missing)) as advance:
         done |= dict(zip(missing, run_parallel(compute, missing), strict=True))
-    return _finish(run, table, settings, [done[cell] for cell in cells], seed)
+    return [done[cell] for cell in cells]
 
 
 def _finish(
@@ -194,7 +225,7 @@ def _finish(
     frames: list[pd.DataFrame],
     seed: int,
 ) -> ClassifyResult:
-    """The tables made from the cells' frames, stored in the run's folder."""
+    """The tables and figures made from the cells' frames, stored in the run's folder."""
     codes = [frame for frame in frames if "bits" in frame]
     majority = predict_majority(folds[folds["setting"].isin(settings)])
     answers = [majority, *(frame for frame in frames if "bits" not in frame)]
@@ -211,20 +242,21 @@ def _finish(
         summarise_layers(predictions),
         code_lengths,
     )
-    tables = {
-        "folds.tsv": folds,
-        "predictions.parquet": predictions,
-        "metrics.csv": result.metrics,
-        "layers.csv": result.layers,
-        "code_lengths.csv": code_lengths,
+    files = {
+        report.FOLDS: folds,
+        report.PREDICTIONS: predictions,
+        report.METRICS: result.metrics,
+        report.LAYERS: result.layers,
+        report.CODES: code_lengths,
     }
-    run.finish({name: frame for name, frame in tables.items() if len(frame)}, seed)
+    drawn = draw_once(run, lambda: report.pictures(predictions, result.layers))
+    run.finish({name: frame for name, frame in files.items() if len(frame)}, seed, drawn)
     return result
 
 
 def _folds(path: Path | None, settings: Sequence[str], seed: int) -> pd.DataFrame:
-    """Folds, made or read, of both settings: each is encoded in the company of the other, so
-    that its numbers do not depend on whether the other is asked for."""
+    """Folds, made or read, of both settings: both are always encoded together, so that the
+    numbers of one do not depend on whether the other is asked for."""
     if path is None:
         items = load_diagnostic(LM_DIAGNOSTIC_EXTENDED)
         folds = make_folds(items, read_all(shipped_files()), SETTINGS, seed)
@@ -246,7 +278,7 @@ def _names(models: Sequence[str]) -> list[str]:
 
 
 def _views(
-    name: str, models: Sequence[str], analyses: Sequence[Analysis], trust_remote_code: bool
+    name: str, models: Sequence[str], analyses: Sequence[ClassifyAnalysis], trust_remote_code: bool
 ) -> list[str]:
     """What is done with a representation; layer curves are of the models that were named."""
     views = [PARTIAL, FULL]

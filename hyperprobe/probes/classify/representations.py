@@ -20,11 +20,9 @@ from hyperprobe.models.embedding import (
     Layers,
     Vectors,
     check_vectors,
-    encode,
     find_word,
-    n_layers,
 )
-from hyperprobe.models.load import load_encoder, load_model
+from hyperprobe.models.load import load_encoder, load_static
 from hyperprobe.names import CHARACTERS, is_vectors
 from hyperprobe.options import ModelOptions
 from hyperprobe.runs.files import write_atomically
@@ -75,8 +73,8 @@ def represent(
         about: dict[str, Any] = {"name": name, "ngrams": NGRAMS}
         vectors, unknown = characters(words), list[str]()
     else:
-        model: Any = load_model(name)
-        vectors, unknown = static_vectors(model.vectors, words)
+        model = load_static(name)
+        vectors, unknown = model.vectors_of(words)
         about = model.describe()
     if len(unknown) == len(words):
         raise UserError(f"{name} has a vector for none of the words: is it for another language?")
@@ -91,23 +89,6 @@ def scaled(vectors: Vectors) -> torch.Tensor:
     # (numpy's sums, unlike torch's, are the same on any number of threads)
     squares = np.square(vectors, dtype=np.float64).mean(axis=(1, 2), keepdims=True)
     return torch.from_numpy((vectors / np.sqrt(squares)).astype(np.float32))
-
-
-def static_vectors(vectors: Any, words: Sequence[str]) -> tuple[Vectors, list[str]]:
-    """Vectors [n_words, width] from gensim `KeyedVectors`, and the words that have none.
-
-    Any case will do. A word without a vector has zeros: the probe is asked about it
-    all the same, so that all representations answer the same questions.
-    """
-    table = np.zeros((len(words), vectors.vector_size), dtype=np.float32)
-    unknown = []
-    for i, word in enumerate(words):
-        form = next((form for form in (word, word.lower()) if form in vectors), None)
-        if form is None:
-            unknown.append(word)
-        else:
-            table[i] = vectors[form]
-    return table, unknown
 
 
 def characters(words: Sequence[str]) -> Vectors:
@@ -133,7 +114,7 @@ def _contextual(
     all_layers: bool,
     options: ModelOptions,
 ) -> Representation:
-    model, tokenizer, source = load_encoder(name, options)
+    encoder = load_encoder(name, options)
     keys, first, second = _distinct(
         list(zip(folds["hyponym"], folds["hyponym_sentence"], strict=True)),
         list(zip(folds["hypernym"], folds["hypernym_sentence"], strict=True)),
@@ -142,26 +123,23 @@ def _contextual(
     wanted = [layer]
     names = [""]
     if all_layers:
-        depth = n_layers(model.config)
-        wanted += [(i,) for i in range(depth + 1)]
-        names += [str(i) for i in range(depth + 1)]
-    identity = json.dumps([name, source, options.dtype, model.device.type, wanted, mentions])
+        wanted += [(i,) for i in range(encoder.depth + 1)]
+        names += [str(i) for i in range(encoder.depth + 1)]
+    about: list[Any] = [name, encoder.source, options.dtype, encoder.device_type]
+    identity = json.dumps([*about, wanted, mentions])
     path = cache / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.safetensors"
-    vectors = _stored(path, (len(wanted), len(mentions), model.config.hidden_size))
+    vectors = _stored(path, (len(wanted), len(mentions), encoder.width))
     if vectors is None:
-        vectors = encode(model, tokenizer, mentions, wanted, name)
+        vectors = encoder.encode(mentions, wanted, name)
         _store(path, vectors)
-    about = {
+    notes = {
         "name": name,
-        "kind": "encoder",
-        **source,
-        "architecture": type(model).__name__,
-        "n_parameters": sum(p.numel() for p in model.parameters()),
+        **encoder.describe(),
         "layer": "+".join(map(str, layer)),
         "width": vectors.shape[-1],
         "n_sentences": len({mention.sentence for mention in mentions}),
     }
-    return Representation(name, scaled(vectors), first, second, tuple(names), (), about)
+    return Representation(name, scaled(vectors), first, second, tuple(names), (), notes)
 
 
 def _stored(path: Path, shape: tuple[int, int, int]) -> Vectors | None:
@@ -186,10 +164,10 @@ def _store(path: Path, vectors: Vectors) -> None:
 def _distinct(
     first: list[Any], second: list[Any]
 ) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct keys in order of appearance, and the place of each of both lists in them."""
-    place = {key: i for i, key in enumerate(dict.fromkeys([*first, *second]))}
+    """The distinct keys in order of appearance, and the index of each of both lists in them."""
+    index = {key: i for i, key in enumerate(dict.fromkeys([*first, *second]))}
     return (
-        list(place),
-        np.array([place[key] for key in first], dtype=np.int64),
-        np.array([place[key] for key in second], dtype=np.int64),
+        list(index),
+        np.array([index[key] for key in first], dtype=np.int64),
+        np.array([index[key] for key in second], dtype=np.int64),
     )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from hyperprobe.errors import UserError
+from hyperprobe.names import StrPath
 from hyperprobe.probes.lama.prompts import Prompts, load_prompts
 from hyperprobe.probes.lama.sources import DATA, Relation, load_sources, reads_data
 from hyperprobe.probes.lama.vocabulary import read_words
-
-RANDOM_CONTROL = "random"
-CONTROLS = (RANDOM_CONTROL,)
 
 
 def check_data(data: Path) -> None:
@@ -41,9 +40,9 @@ def relations_asked(
     return asked, {relation.name: prompts_of[relation.name] for relation in asked}
 
 
-def words_asked(vocab: Path | str | Sequence[str] | None) -> list[str] | None:
+def words_asked(vocab: StrPath | Sequence[str] | None) -> list[str] | None:
     """The words of a vocabulary file; none when the words are those of models."""
-    return read_words(Path(vocab)) if isinstance(vocab, str | Path) else None
+    return read_words(Path(vocab)) if isinstance(vocab, str | os.PathLike) else None
 
 
 def notes(sources: Sequence[str], data: Path, missing: Sequence[str]) -> list[str]:

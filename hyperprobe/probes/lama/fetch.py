@@ -36,7 +36,7 @@ MAX_UNPACKED, MAX_MEMBERS = 8 << 30, 20_000
 def fetch(target: Path, url: str = URL, sha256: str = SHA256) -> Path:
     """Download, verify and unpack the archive as the folder `target`; returns it.
 
-    A download that was cut off goes on where it stopped. Raises `UserError` when
+    A download that was cut off continues where it stopped. Raises `UserError` when
     there is no network or a bad server, the checksum differs, the disk is full, or the
     archive would write outside its folder.
     """
@@ -201,7 +201,7 @@ def _receive(answer: Any, archive: Path, done: int, url: str) -> None:
         archive.unlink()
         raise UserError(f"{url} gives more than {MAX_ARCHIVE >> 20} MB: it is not LAMA's archive")
     if rest and n != rest:
-        raise UserError(f"{url} was cut off: the same command goes on from there")
+        raise UserError(f"{url} was cut off: the same command continues from there")
 
 
 # -- archive --------------------------------------------------------------------------------

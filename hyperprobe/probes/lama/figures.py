@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.probes.lama.metrics import RAW
+from hyperprobe.render.charts import short_name
 from hyperprobe.render.figure import MARKERS, MUTED, SERIES, new_figure, styled
-from hyperprobe.reporting.figures import short_name
 
 
 def p_at_k_figure(curves: pd.DataFrame) -> Any:
@@ -76,17 +76,3 @@ def mentions_figure(answers: pd.DataFrame) -> Any:
         axes.set_xscale("log")
         axes.set_xlabel("mean rank over ten sentences")
     return figure
-
-
-def lama_figures(tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """File stem -> figure, of those tables of a run that are there."""
-    makers = {
-        "p_at_k.csv": ("p_at_k", p_at_k_figure),
-        "correlations.csv": ("correlations", correlations_figure),
-        "mentions.parquet": ("mentions", mentions_figure),
-    }
-    return {
-        stem: make(tables[file])
-        for file, (stem, make) in makers.items()
-        if file in tables and len(tables[file])
-    }

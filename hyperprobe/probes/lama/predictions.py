@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
 
-from hyperprobe.cloze import SLOT, CandidateSet, Cloze
-from hyperprobe.models.base import Ranking, Scores, rank_scores
+from hyperprobe.cloze import CandidateSet, Cloze
+from hyperprobe.models.base import Answerer, ClozeModel, Ranking, Scores, rank_scores
 from hyperprobe.names import FREQ
+from hyperprobe.predictions import add_gold, add_ranking
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
 from hyperprobe.probes.lama.sources import Relation
@@ -35,7 +35,7 @@ MENTION_FACTS, MENTIONS = 100, 10
 
 
 def predict_facts(
-    model: Any,
+    model: ClozeModel,
     relation: Relation,
     facts: Sequence[Fact],
     candidates: CandidateSet,
@@ -43,7 +43,7 @@ def predict_facts(
 ) -> pd.DataFrame:
     """The model's answers to the facts of a relation, for each prompt asked on its own."""
     gold = [candidates.index[fact.object] for fact in facts]
-    if prompts is None or model.kind == "static":  # vectors read no prompt
+    if prompts is None or not model.reads_text:  # vectors read no prompt
         asked: tuple[str | None, ...] = (relation.template,)
     elif prompts.kind in ("ensemble", "vectors"):
         clozes = clozes_of(model, facts, prompts.templates[0])
@@ -62,38 +62,14 @@ def predict_facts(
 
 
 def clozes_of(
-    model: Any, facts: Sequence[Fact], template: str | None, negated: bool = False
+    model: ClozeModel, facts: Sequence[Fact], template: str | None, negated: bool = False
 ) -> list[Cloze]:
     """The questions, each cut around its slot to what the model can read."""
-    return fit(model, [fact.cloze(template, negated) for fact in facts])
-
-
-def fit(model: Any, clozes: Sequence[Cloze]) -> list[Cloze]:
-    """The clozes; those too long for the model lose the words farthest from the slot."""
-    if model.kind == "static" or not clozes:
-        return list(clozes)
-    limit = model.max_tokens - 3  # room for special tokens
-    lengths = [len(ids) for ids in model.tokenizer([cloze.text for cloze in clozes])["input_ids"]]
-    return [
-        _shorten(model, cloze, limit) if length > limit else cloze
-        for cloze, length in zip(clozes, lengths, strict=True)
-    ]
-
-
-def _shorten(model: Any, cloze: Cloze, limit: int) -> Cloze:
-    left, right = cloze.left, cloze.right
-    while len(model.tokenizer(f"{left}{SLOT}{right}")["input_ids"]) > limit:
-        if len(left) >= len(right) and " " in left.strip():
-            left = left.lstrip().split(" ", 1)[1]
-        elif " " in right.strip():
-            right = right.rstrip().rsplit(" ", 1)[0]
-        else:
-            break
-    return replace(cloze, left=left, right=right)
+    return model.fit([fact.cloze(template, negated) for fact in facts])
 
 
 def _score_ensemble(
-    model: Any, facts: Sequence[Fact], candidates: CandidateSet, prompts: Prompts
+    model: ClozeModel, facts: Sequence[Fact], candidates: CandidateSet, prompts: Prompts
 ) -> Scores:
     """The weighted sum of the log-probabilities over the prompts."""
     total: Scores = np.zeros((len(facts), len(candidates)), dtype=np.float32)
@@ -103,9 +79,9 @@ def _score_ensemble(
 
 
 def _score_vectors(
-    model: Any, facts: Sequence[Fact], candidates: CandidateSet, prompts: Prompts
+    model: ClozeModel, facts: Sequence[Fact], candidates: CandidateSet, prompts: Prompts
 ) -> Scores:
-    from hyperprobe.probes.lama.vectors import score_vectors
+    from hyperprobe.models.prompt_vectors import score_vectors
 
     prompts.check_owner(model)
     subjects = [fact.subject for fact in facts]
@@ -149,7 +125,7 @@ def _item(i: int, fact: Fact) -> str:
 
 
 def answers_frame(
-    model: Any,
+    model: Answerer,
     relation: Relation,
     facts: Sequence[Fact],
     clozes: Sequence[Cloze],
@@ -159,36 +135,17 @@ def answers_frame(
 ) -> pd.DataFrame:
     """The predictions frame of one prompt: a row per fact, from its ranking."""
     frame = _about(relation, facts, [cloze.text for cloze in clozes])
-    unscored = ~np.isfinite(ranking.top_score[:, 0])  # the model has no answer at all
     frame["prompt"] = prompt
     frame["model"] = model.name
-    _add_gold(frame, ranking)
     words = [[candidates.words[i] for i in row] for row in ranking.top]
-    frame["best"] = [None if u else row[0] for u, row in zip(unscored, words, strict=True)]
-    frame["best_score"] = np.where(unscored, np.nan, ranking.top_score[:, 0])
-    frame["top"] = [[] if u else row for u, row in zip(unscored, words, strict=True)]
+    answered = add_ranking(frame, ranking, words, in_list_order=True)
+    frame["top"] = [row if a else [] for a, row in zip(answered, words, strict=True)]
     frame["top_scores"] = [
-        [] if u else row.tolist() for u, row in zip(unscored, ranking.top_score, strict=True)
+        row.tolist() if a else [] for a, row in zip(answered, ranking.top_score, strict=True)
     ]
     frame["n_subject_words"] = [len(fact.subject.split()) for fact in facts]
-    frame["n_subject_pieces"] = _n_pieces(model, facts)
+    frame["n_subject_pieces"] = model.n_pieces([fact.subject for fact in facts])
     return frame
-
-
-def _add_gold(frame: pd.DataFrame, ranking: Ranking) -> None:
-    frame["gold_score"] = ranking.gold_score
-    frame["gold_rank"] = ranking.gold_place
-    frame["gold_tied"] = ranking.gold_tied
-    frame["gold_tied_before"] = ranking.gold_tied_before
-
-
-def _n_pieces(model: Any, facts: Sequence[Fact]) -> list[float]:
-    """How many word pieces the subjects have, NaN for vectors."""
-    if model.kind == "static":
-        return [np.nan] * len(facts)
-    texts = [fact.subject for fact in facts]
-    encoded = model.tokenizer(texts, add_special_tokens=False)["input_ids"]
-    return [float(len(ids)) for ids in encoded]
 
 
 def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
@@ -218,7 +175,7 @@ def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
 
 
 def predict_negated(
-    model: Any, relation: Relation, facts: Sequence[Fact], candidates: CandidateSet
+    model: ClozeModel, relation: Relation, facts: Sequence[Fact], candidates: CandidateSet
 ) -> pd.DataFrame:
     """How alike the answers to a question and to its negation are (Kassner & Schuetze 2020).
 
@@ -259,7 +216,7 @@ def choose_mentions(facts: Sequence[Fact], seed: int) -> list[tuple[Fact, list[s
 
 
 def predict_mentions(
-    model: Any,
+    model: ClozeModel,
     relation: Relation,
     chosen: Sequence[tuple[Fact, list[str]]],
     candidates: CandidateSet,
@@ -272,9 +229,9 @@ def predict_mentions(
         first_slot(text, fact.id, fact.subject) for fact, text in zip(facts, texts, strict=True)
     ]
     gold = [candidates.index[fact.object] for fact in facts]
-    ranking = model.rank(fit(model, clozes), candidates, gold, 1)
+    ranking = model.rank(model.fit(clozes), candidates, gold, 1)
     frame = _about(relation, facts, texts)
     frame["item"] = [_item(i, fact) for i, fact in zip(places, facts, strict=True)]
     frame["model"] = model.name
-    _add_gold(frame, ranking)
+    add_gold(frame, ranking, in_list_order=True)
     return frame

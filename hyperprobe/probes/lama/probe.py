@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pandas as pd
 
 from hyperprobe.cloze import SLOT, CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.models.base import ClozeModel, shared_words
 from hyperprobe.models.load import LastLoaded, identify, load_model
-from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, FREQ, RANDOM, distinct_models, is_vectors
-from hyperprobe.options import LoadKeywords, ModelOptions, check_seed
-from hyperprobe.probes.lama.asked import CONTROLS, RANDOM_CONTROL, relations_asked, words_asked
+from hyperprobe.models.loaded import GivenModels, model_names
+from hyperprobe.models.reference_tokens import use_reference_tokens
+from hyperprobe.names import (
+    EMBEDDED,
+    EMBEDDED_VECTORS,
+    FREQ,
+    RANDOM,
+    StrPath,
+    is_vectors,
+    listed,
+)
+from hyperprobe.options import (
+    LAMA_CONTROLS,
+    RESULTS,
+    LamaControl,
+    LoadKeywords,
+    ModelOptions,
+    check_choices,
+    check_seed,
+)
+from hyperprobe.probes.lama import report
+from hyperprobe.probes.lama.asked import relations_asked, words_asked
 from hyperprobe.probes.lama.factors import with_factors
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
@@ -36,11 +57,15 @@ from hyperprobe.probes.lama.predictions import (
     predict_mentions,
     predict_negated,
 )
+from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, select
-from hyperprobe.probes.lama.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
-from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary, shared_words
+from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
+from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.result import Result
+from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
+from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
 # What decides a candidate's score when it is several word pieces.
@@ -52,35 +77,89 @@ SEVERAL_TOKENS = (
 )
 
 
-@dataclass(frozen=True)
-class LamaResult:
+Selected = dict[Relation, tuple[list[Fact], dict[str, int]]]  # facts kept, and counts of the rest
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LamaResult(Result):
     """The run's `folder`, its `predictions`, and the tables made from them alone.
 
-    `facts` counts what was kept and dropped, and why; `tables` has the rest by
+    `facts` counts what was kept and dropped, and why; `frames` has the rest by
     file name: `mcnemar.csv`, `p_at_k.csv`, `correlations.csv`, and, when asked for,
-    `negated.csv`, `mentions.csv`, `consistency.csv`.
+    `negated.csv`, `mentions.csv`, `consistency.csv`. `seed` picks the examples shown.
     """
 
+    command: ClassVar[str] = "lama"
     folder: Path
     predictions: pd.DataFrame
     metrics: pd.DataFrame
     facts: pd.DataFrame
-    tables: dict[str, pd.DataFrame]
+    frames: dict[str, pd.DataFrame]
+    seed: int = 0
+
+    @classmethod
+    def read(cls, run: FinishedRun) -> LamaResult:
+        """The result of a finished run. Raises `UserError` if its tables are damaged."""
+        files = report.read_files(run)
+        seed = int(run.notes.get("seed") or 0)
+        table, metrics, facts = (files.pop(name) for name in report.ALWAYS)
+        return cls(run.folder, table, metrics, facts, files, seed)
+
+    def tables(self) -> list[Table]:
+        """Facts kept, P@1 per relation and in all, examples, and what was asked besides."""
+        return list(report.tables(self.files(), self.seed))
+
+    def files(self) -> dict[str, pd.DataFrame]:
+        """Every frame by its file name in the folder."""
+        return {
+            report.PREDICTIONS: self.predictions,
+            report.METRICS: self.metrics,
+            report.FACTS: self.facts,
+            **self.frames,
+        }
+
+
+Question = tuple[str, Callable[..., pd.DataFrame]]  # its kind, and the answers of a model to it
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """What is asked about the facts of a relation."""
+
+    candidates: CandidateSet
+    prompts: Mapping[str, Prompts]
+    multi_token: bool
+    negated: bool
+    mentions: bool
+    seed: int
+
+    def of(self, relation: Relation, facts: list[Fact], vectors: bool) -> Iterator[Question]:
+        """The questions to one model; vectors cannot read a sentence."""
+        candidates = self.candidates
+        if self.multi_token:
+            candidates = CandidateSet.of(fact.object for fact in facts)
+        common: dict[str, Any] = {"relation": relation, "candidates": candidates}
+        prompts = self.prompts.get(relation.name)
+        yield "facts", partial(predict_facts, **common, facts=facts, prompts=prompts)
+        if self.negated and not vectors and (some := _with_negation(relation, facts)):
+            yield "negated", partial(predict_negated, **common, facts=some)
+        if self.mentions and not vectors and (chosen := choose_mentions(facts, self.seed)):
+            yield "mentions", partial(predict_mentions, **common, chosen=chosen)
 
 
 def lama(
-    models: Sequence[str] = (EMBEDDED,),
-    sources: Sequence[str] = (WORDNET,),
-    data: Path = DATA,
-    relations: Sequence[str] = (),
-    vocab: Path | Sequence[str] | None = None,
-    prompts: Path | None = None,
+    models: GivenModels = EMBEDDED,
+    sources: str | Sequence[str] = WORDNET,
+    data: StrPath = DATA,
+    relations: str | Sequence[str] = (),
+    vocab: StrPath | Sequence[str] | None = None,
+    prompts: StrPath | None = None,
     lowercase: bool = False,
     multi_token: bool = False,
     negated: bool = False,
     mentions: bool = False,
-    controls: Sequence[str] = (),
-    results: Path = Path("results"),
+    controls: LamaControl | Sequence[LamaControl] = (),
+    results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[LoadKeywords],
 ) -> LamaResult:
@@ -88,7 +167,7 @@ def lama(
 
     `sources` are names (`hyperprobe.probes.lama.sources.SOURCES`), files or folders;
     `data` holds LAMA's files; `relations` picks some. `vocab` is a file of words,
-    or models whose common words it is (default: those of `models`). `prompts` is a
+    or a list of models whose common words it is (default: those of `models`). `prompts` is a
     file or folder of prompts instead of the source's own. `multi_token` keeps
     objects of several tokens, each ranked among all objects of its relation.
     `negated` and `mentions` add these analyses; `controls=("random",)` each model
@@ -96,29 +175,26 @@ def lama(
     loaded. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
+    models, sources, controls = model_names(models), listed(sources), listed(controls)
+    relations = listed(relations)
     given = dict(locals())
     options = ModelOptions(**keywords, pll="all-masked" if multi_token else "within-word")
-    models = distinct_models(models)
     check_seed(seed)
-    if unknown := [control for control in controls if control not in CONTROLS]:
-        raise UserError(f"unknown control {unknown[0]}: choose from {', '.join(CONTROLS)}")
-    asked, prompts_of = relations_asked(sources, data, relations, prompts)
+    check_choices("control", controls, LAMA_CONTROLS)
+    prompts = None if prompts is None else Path(prompts)
+    asked, prompts_of = relations_asked(sources, Path(data), relations, prompts)
     words = words_asked(vocab)
-    names = list(dict.fromkeys([*models, *EMBEDDED_VECTORS]))
-    language_models = [name for name in names if not is_vectors(name)]
-    if not language_models:
+    shown = [name for name in models if not is_vectors(name)]
+    if not shown:
         raise UserError("name at least one language model: vectors rank its vocabulary")
-    if RANDOM_CONTROL in controls:
-        names += [f"{RANDOM}{n}" for n in language_models if not n.startswith(RANDOM)]
-        names = list(dict.fromkeys(names))
+    names = _names(models, shown if controls else [])
     held = LastLoaded(partial(_load, options))
-    vocabulary = _vocabulary(words, vocab, language_models, held.get, lowercase)
+    vocabulary = _vocabulary(words, vocab, shown, held.get, lowercase)
     selected = {r: select(r, vocabulary, lowercase, multi_token) for r in asked}
     if multi_token:
-        for name in language_models:
+        for name in shown:
             selected = {r: drop_unspelled(held.get(name), *s) for r, s in selected.items()}
-    kept = [(r, facts) for r, (facts, _) in selected.items() if facts]
-    if not kept:
+    if not any(facts for facts, _ in selected.values()):
         raise UserError(_nothing_left(selected))
     settings = {
         "models": {name: identify(name) for name in names},
@@ -134,51 +210,29 @@ def lama(
         "seed": seed,
     }
     run = Run(results, "lama", settings, given)
-    answers: dict[str, list[pd.DataFrame]] = {"facts": [], "negated": [], "mentions": []}
-    for name in names:
-        for relation, facts in kept:
-            common = {
-                "relation": relation,
-                "candidates": _candidates(vocabulary, facts, multi_token),
-            }
-            questions: list[tuple[str, Callable[..., pd.DataFrame], dict[str, Any]]] = [
-                ("facts", predict_facts, {"facts": facts, "prompts": prompts_of.get(relation.name)})
-            ]
-            if negated and not is_vectors(name) and (some := _with_negation(relation, facts)):
-                questions.append(("negated", predict_negated, {"facts": some}))
-            if mentions and not is_vectors(name) and (chosen := choose_mentions(facts, seed)):
-                questions.append(("mentions", predict_mentions, {"chosen": chosen}))
-            for kind, predict, about in questions:
-                compute = partial(held.answer, partial(predict, **common, **about), name)
-                key = f"{kind}: {name} on {relation.source}/{relation.name}"
-                answers[kind].append(run.cell(key, compute))
-    answers["facts"] += [predict_freq(relation, facts) for relation, facts in kept]
+    questions = _Questions(vocabulary.candidates, prompts_of, multi_token, negated, mentions, seed)
+    answers = _ask(run, held, names, selected, questions)
     return _finish(run, answers, selected, names, seed)
 
 
-def _load(options: ModelOptions, name: str) -> Any:
+def _load(options: ModelOptions, name: str) -> ClozeModel:
     """The model with the reference code's tokens around the mask, where that knew its kind."""
-    model: Any = load_model(name, options)
-    if rule := reference_tokenise(getattr(model, "tokenizer", None)):
-        model.tokenise = rule
+    model = load_model(name, options)
+    use_reference_tokens(model)
     return model
 
 
 def _vocabulary(
     words: list[str] | None,
-    vocab: Path | Sequence[str] | None,
+    vocab: StrPath | Sequence[str] | None,
     models: Sequence[str],
-    load: Callable[[str], Any],
+    load: Callable[[str], ClozeModel],
     lowercase: bool,
 ) -> Vocabulary:
     # One model after the other: they need not fit into memory together.
-    if words is None and vocab and not isinstance(vocab, Path):
+    if words is None and vocab and not isinstance(vocab, str | os.PathLike):
         words = shared_words(map(load, vocab))
     return make_vocabulary(words, map(load, models), lowercase)
-
-
-def _candidates(vocabulary: Vocabulary, facts: list[Fact], multi_token: bool) -> CandidateSet:
-    return CandidateSet.of(f.object for f in facts) if multi_token else vocabulary.candidates
 
 
 def _with_negation(relation: Relation, facts: list[Fact]) -> list[Fact]:
@@ -188,7 +242,7 @@ def _with_negation(relation: Relation, facts: list[Fact]) -> list[Fact]:
     return [fact for fact in facts if SLOT in fact.negated]
 
 
-def _nothing_left(selected: dict[Relation, tuple[list[Fact], dict[str, int]]]) -> str:
+def _nothing_left(selected: Selected) -> str:
     total: Counter[str] = Counter()
     for _, counts in selected.values():
         total.update(counts)
@@ -199,14 +253,39 @@ def _nothing_left(selected: dict[Relation, tuple[list[Fact], dict[str, int]]]) -
     )
 
 
+def _names(models: Sequence[str], randomised: Sequence[str]) -> list[str]:
+    """All that is asked: the models, the vectors, and random weights in the shape of some."""
+    shuffled = [f"{RANDOM}{name}" for name in randomised if not name.startswith(RANDOM)]
+    return list(dict.fromkeys([*models, *EMBEDDED_VECTORS, *shuffled]))
+
+
+def _ask(
+    run: Run,
+    held: LastLoaded[ClozeModel],
+    names: Sequence[str],
+    selected: Selected,
+    questions: _Questions,
+) -> dict[str, list[pd.DataFrame]]:
+    """The answers by kind of question; each (question, model, relation) is a cell of the run."""
+    kept = [(relation, facts) for relation, (facts, _) in selected.items() if facts]
+    answers: dict[str, list[pd.DataFrame]] = {"facts": [], "negated": [], "mentions": []}
+    for name in names:
+        for relation, facts in kept:
+            for kind, predict in questions.of(relation, facts, is_vectors(name)):
+                key = f"{kind}: {name} on {relation.source}/{relation.name}"
+                answers[kind].append(run.cell(key, partial(held.answer, predict, name)))
+    answers["facts"] += [predict_freq(relation, facts) for relation, facts in kept]
+    return answers
+
+
 def _finish(
     run: Run,
     answers: dict[str, list[pd.DataFrame]],
-    selected: dict[Relation, tuple[list[Fact], dict[str, int]]],
+    selected: Selected,
     names: Sequence[str],
     seed: int,
 ) -> LamaResult:
-    """The tables, made from the answers alone, written into the run's folder."""
+    """The tables and figures, made from the answers alone, written into the run's folder."""
     table = add_filtered_rank(_in_order(pd.concat(answers["facts"], ignore_index=True), names))
     table = with_factors(table)
     # Of several paraphrases the first one is the headline, as ParaRel's base pattern.
@@ -218,34 +297,35 @@ def _finish(
             for relation, (_, counts) in selected.items()
         ]
     )
-    metrics = summarise_facts(headline, seed)
-    tables = {
+    frames = {
         "mcnemar.csv": compare_on_facts(headline),
-        "p_at_k.csv": p_at_k(headline),
-        "correlations.csv": correlations(headline),
+        report.P_AT_K: p_at_k(headline),
+        report.CORRELATIONS: correlations(headline),
     }
     if len(headline) < len(table):
-        tables["consistency.csv"] = consistency(table)
+        frames["consistency.csv"] = consistency(table)
     if answers["negated"]:
-        tables["negated.csv"] = summarise_negated(pd.concat(answers["negated"]))
+        frames["negated.csv"] = summarise_negated(pd.concat(answers["negated"]))
     if answers["mentions"]:
         mentions = pd.concat(answers["mentions"], ignore_index=True)
-        tables |= {"mentions.csv": summarise_mentions(mentions), "mentions.parquet": mentions}
-    files = {"predictions.parquet": table, "metrics.csv": metrics, "facts.csv": facts}
-    run.finish({**files, **tables}, seed)
-    return LamaResult(run.folder, table, metrics, facts, tables)
+        frames |= {"mentions.csv": summarise_mentions(mentions), report.MENTIONS: mentions}
+    metrics = summarise_facts(headline, seed)
+    result = LamaResult(run.folder, table, metrics, facts, frames, seed)
+    drawn = draw_once(run, lambda: report.pictures(frames))
+    run.finish(result.files(), seed, drawn)
+    return result
 
 
 def _in_order(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """`freq`, vectors, random weights and models, each with its relations in order."""
 
-    def place(model: str) -> int:
+    def rank(model: str) -> int:
         if model == FREQ:
             return -1
         kind = 0 if is_vectors(model) else 1 if model.startswith(RANDOM) else 2
         return kind * len(names) + list(names).index(model)
 
-    order = {model: place(model) for model in table["model"].unique()}
+    order = {model: rank(model) for model in table["model"].unique()}
     return table.iloc[np.argsort(table["model"].map(order).to_numpy(), kind="stable")].reset_index(
         drop=True
     )

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,15 +22,16 @@ from typing import Annotated, Any, Literal, TypeVar
 import numpy as np
 from pydantic import Field
 
+from hyperprobe.cloze import MARK
 from hyperprobe.documents import Document, check, parse_json, read_jsonl
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.models.base import ClozeModel
 from hyperprobe.probes.lama.sources import template_at
 from hyperprobe.runs.files import write_atomically, write_text
 
 Kind = Literal["template", "ensemble", "patterns", "vectors"]
 TABLE, HEADER = "vectors", "hyperprobe"
 NO_VECTORS = np.zeros((0, 0), dtype=np.float32)
-PLACE = re.compile(r"(\[X\]|\[Y\]|\[V[0-9]{1,6}\])")
 NUMBERS = ("F16", "F32", "F64")  # of the safetensors format
 # Weights are summed in single precision: outside these bounds a sum says nothing.
 MIN_TOTAL, MAX_WEIGHT = 1e-6, 1e6
@@ -114,7 +114,7 @@ class Prompts:
             about |= {"vectors": digest, "owner": self.owner}
         return about
 
-    def check_owner(self, model: Any) -> None:
+    def check_owner(self, model: ClozeModel) -> None:
         """Raises `UserError` when vectors belong to another model than `model`."""
         if self.kind == "vectors" and not _same(self.owner, owner_of(model)):
             raise UserError(
@@ -124,7 +124,7 @@ class Prompts:
             )
 
 
-def owner_of(model: Any) -> dict[str, Any]:
+def owner_of(model: ClozeModel) -> dict[str, Any]:
     """What identifies a model in a prompt file: its name and the digests of its files."""
     return {"name": model.name, "sha256": model.describe().get("sha256") or {}}
 
@@ -161,7 +161,7 @@ def save_prompts(stem: Path, relation: str, prompts: Prompts) -> Path:
 
 def count_places(template: str) -> int:
     """How many vectors a template has. Raises `UserError` unless they are `[V1]` to `[Vn]`."""
-    numbers = [int(part[2:-1]) for part in PLACE.findall(template) if part.startswith("[V")]
+    numbers = [int(part[2:-1]) for part in MARK.findall(template) if part.startswith("[V")]
     if numbers != list(range(1, len(numbers) + 1)):
         raise UserError(f"template {quoted(template)}: number its vectors [V1], [V2], ... in order")
     return len(numbers)

@@ -10,7 +10,7 @@ test.jsonl, with the `relations.jsonl` in FOLDER or beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,12 +18,12 @@ from typing import Literal
 from hyperprobe.cloze import SLOT, Template
 from hyperprobe.documents import Document, read_jsonl
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.options import LAMA_DATA
 from hyperprobe.probes.lama.wordnet_facts import FOLDER as WORDNET_FOLDER
 
 WORDNET, GOOGLE_RE, TREX, CONCEPTNET, SQUAD = "wordnet", "google-re", "trex", "conceptnet", "squad"
-SOURCES = (WORDNET, GOOGLE_RE, TREX, CONCEPTNET, SQUAD)
 TRAIN, DEV, TEST = "train.jsonl", "dev.jsonl", "test.jsonl"
-DATA = Path("lama-data")  # where `hyperprobe lama fetch` puts the official files
+DATA = LAMA_DATA  # where `hyperprobe lama fetch` puts the official files
 # The reference code has these in its source, not in a file.
 GOOGLE_RE_TEMPLATES = {
     "place_of_birth": ("[X] was born in [Y] .", "[X] was not born in [Y] ."),
@@ -33,7 +33,7 @@ GOOGLE_RE_TEMPLATES = {
 Type = Literal["", "1-1", "1-N", "N-1", "N-M"]
 # The tables of metrics have rows of these names beside the relations'.
 TAKEN = ("macro", "micro", "1-1", "1-N", "N-1", "N-M")
-# What a folder of AutoPrompt's parts, or LAMA's own, has beside the facts of relations.
+# Describes the relations, beside their facts.
 RELATIONS = "relations.jsonl"
 
 
@@ -54,9 +54,9 @@ class Relation:
     source: str
     name: str
     path: Path
-    template: str | None = None  # none: each fact brings its own masked sentences
+    template: str | None = None  # None: each fact has its masked sentences
     negated: str | None = None
-    type: str = ""  # 1-1, N-1, N-M, or nothing
+    type: str = ""  # 1-1, N-1, N-M, or unknown
     label: str = ""
 
 
@@ -80,7 +80,7 @@ def load_sources(
 
 
 def load_relations(source: str, data: Path = DATA) -> list[Relation]:
-    """The relations of a source that has a name, or of a user's file or folder.
+    """The relations of a named source, or of a user's file or folder.
 
     Raises `UserError` when there are none.
     """
@@ -111,21 +111,8 @@ def template_at(text: str, where: str) -> str:
 
 
 def _relations(source: str, data: Path) -> Iterator[Relation]:
-    if source == WORDNET:
-        yield from _in_folder(WORDNET, WORDNET_FOLDER, "WordNet")
-    elif source in SOURCES:
-        folder = _data_folder(data)
-        if source == TREX:
-            yield from _in_folder(TREX, folder, "TREx")
-        elif source == GOOGLE_RE:
-            for name, (template, negated) in GOOGLE_RE_TEMPLATES.items():
-                path = folder / "Google_RE" / f"{name}_test.jsonl"
-                if path.is_file():
-                    yield Relation(source, name, path, template, negated)
-        else:
-            path = folder / ("ConceptNet" if source == CONCEPTNET else "Squad") / "test.jsonl"
-            if path.is_file():
-                yield Relation(source, source, path)
+    if source in SOURCES:
+        yield from SOURCES[source](data)
     elif _is(source, Path.is_file):
         path = Path(source)
         yield _described(source, path, _descriptions(path.parent, path.parent.parent))
@@ -154,7 +141,7 @@ def _users_folder(source: str, folder: Path) -> Iterator[Relation]:
     else:
         descriptions = _descriptions(folder, folder.parent)
         paths = {p.stem: p for p in sorted(folder.glob("*.jsonl")) if p.name != RELATIONS}
-        # Facts that no row describes bring their own sentences.
+        # Facts that no row describes have their masked sentences.
         for name in [name for name in descriptions if name in paths] or paths:
             yield _described(source, paths[name], descriptions)
 
@@ -170,7 +157,7 @@ def _data_folder(data: Path) -> Path:
 
 
 def _in_folder(source: str, folder: Path, inside: str) -> Iterator[Relation]:
-    """Relations that have facts, in the order of `relations.jsonl`; others are passed over."""
+    """Relations that have facts, in the order of `relations.jsonl`; others are left out."""
     descriptions = _descriptions(folder)
     paths = {path.stem: path for path in sorted(folder.glob(f"{inside}/*.jsonl"))}
     for name in descriptions:
@@ -179,7 +166,7 @@ def _in_folder(source: str, folder: Path, inside: str) -> Iterator[Relation]:
 
 
 def _split_folder(source: str, folder: Path) -> Iterator[Relation]:
-    """AutoPrompt's layout: a folder per relation; the facts that count are those of the test."""
+    """AutoPrompt's layout: a folder per relation; its facts are those of `test.jsonl`."""
     descriptions = _descriptions(folder, folder.parent)
     for path in sorted(folder.glob(f"*/{TEST}")):
         if path.with_name(TRAIN).is_file():
@@ -196,7 +183,7 @@ def _descriptions(*folders: Path) -> dict[str, Description]:
                 where = f"{path}, line {number}"
                 if row.relation in rows:
                     raise UserError(
-                        f"{where}: relation {quoted(row.relation)} is there twice: keep one row"
+                        f"{where}: relation {quoted(row.relation)} occurs twice: keep one row"
                     )
                 for text in (row.template, row.template_negated):
                     if text:
@@ -211,7 +198,7 @@ def _described(
 ) -> Relation:
     name = name or path.stem
     if name in TAKEN:
-        raise UserError(f"{path}: tables have a row {name} of their own: rename the relation")
+        raise UserError(f"{path}: every table has a row {name}: rename the relation")
     row = descriptions.get(name) or Description(relation=name)
     return Relation(
         source,
@@ -222,3 +209,45 @@ def _described(
         row.type or "",
         row.label or "",
     )
+
+
+# -- sources that have a name ------------------------------------------------------------------
+
+
+def _wordnet(data: Path) -> Iterator[Relation]:
+    return _in_folder(WORDNET, WORDNET_FOLDER, "WordNet")
+
+
+def _google_re(data: Path) -> Iterator[Relation]:
+    for name, (template, negated) in GOOGLE_RE_TEMPLATES.items():
+        path = _data_folder(data) / "Google_RE" / f"{name}_test.jsonl"
+        if path.is_file():
+            yield Relation(GOOGLE_RE, name, path, template, negated)
+
+
+def _trex(data: Path) -> Iterator[Relation]:
+    return _in_folder(TREX, _data_folder(data), "TREx")
+
+
+def _conceptnet(data: Path) -> Iterator[Relation]:
+    return _one_file(CONCEPTNET, _data_folder(data) / "ConceptNet" / "test.jsonl")
+
+
+def _squad(data: Path) -> Iterator[Relation]:
+    return _one_file(SQUAD, _data_folder(data) / "Squad" / "test.jsonl")
+
+
+def _one_file(source: str, path: Path) -> Iterator[Relation]:
+    """One relation, whose facts have their masked sentences."""
+    if path.is_file():
+        yield Relation(source, source, path)
+
+
+# Name -> the relations that it has in the folder `data`. All that a new source needs is a row here.
+SOURCES: dict[str, Callable[[Path], Iterable[Relation]]] = {
+    WORDNET: _wordnet,
+    GOOGLE_RE: _google_re,
+    TREX: _trex,
+    CONCEPTNET: _conceptnet,
+    SQUAD: _squad,
+}

@@ -5,25 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.models.base import ClozeModel, as_text_model, shared_words
 from hyperprobe.probes.lama.protocol import Fact, Vocabulary
 
 _INSIDE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-
-
-def shared_words(models: Iterable[Any]) -> list[str]:
-    """The words that every one of the models has as one token, sorted."""
-    words = [set(model.words()) for model in models]
-    if not words:
-        raise UserError("no model: name at least one language model")
-    common = set.intersection(*words)
-    if not common:
-        raise UserError("these models share no word: name --vocab FILE or fewer models")
-    return sorted(common)
 
 
 def read_words(path: Path) -> list[str]:
@@ -43,7 +32,7 @@ def read_words(path: Path) -> list[str]:
 
 
 def make_vocabulary(
-    words: Sequence[str] | None, models: Iterable[Any], lowercase: bool
+    words: Sequence[str] | None, models: Iterable[ClozeModel], lowercase: bool
 ) -> Vocabulary:
     """`words` (none: what the models share) that every model writes as one token.
 
@@ -53,7 +42,7 @@ def make_vocabulary(
     candidates = list(given) if given is not None else shared_words(models)
     if given is not None:
         for model in models:
-            one = single_tokens(model, candidates)
+            one = as_text_model(model).single_tokens(candidates)
             candidates = [word for word, is_one in zip(candidates, one, strict=True) if is_one]
     if not candidates:
         raise UserError(
@@ -64,26 +53,11 @@ def make_vocabulary(
 
 
 def drop_unspelled(
-    model: Any, facts: Sequence[Fact], counts: dict[str, int]
+    model: ClozeModel, facts: Sequence[Fact], counts: dict[str, int]
 ) -> tuple[list[Fact], dict[str, int]]:
     """The facts whose objects the tokenizer can spell, and the counts brought up to date."""
-    spelled = model.split([fact.object for fact in facts])
-    unknown = model.tokenizer.unk_token_id
-    kept = [
-        fact
-        for fact, ids in zip(facts, spelled, strict=True)
-        if ids and (unknown is None or unknown not in ids)
-    ]
+    spelled = as_text_model(model).can_spell([fact.object for fact in facts])
+    kept = [fact for fact, is_spelled in zip(facts, spelled, strict=True) if is_spelled]
     n_lost = len(facts) - len(kept)
     more = {"n_not_spelled": counts["n_not_spelled"] + n_lost, "n_facts": len(kept)}
     return kept, {**counts, **more}
-
-
-def single_tokens(model: Any, words: Sequence[str]) -> list[bool]:
-    """Whether the model has each word, in its very spelling, as one token after a space."""
-    tokenizer = model.tokenizer
-    unknown = tokenizer.unk_token_id
-    return [
-        len(ids) == 1 and ids[0] != unknown and tokenizer.decode(ids).strip() == word
-        for word, ids in zip(words, model.split(words), strict=True)
-    ]

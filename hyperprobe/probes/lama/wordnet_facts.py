@@ -116,8 +116,13 @@ def _word(wordnet: Any, synset: Any) -> str | None:
     for lemma in synset.lemma_names():
         if lemma.isalpha() and lemma.islower():
             senses = wordnet._lemma_pos_offset_map[lemma].get("n", [None])
-            only_noun = count_senses(wordnet, lemma, "vasr") == 0
-            if only_noun and senses[0] == synset.offset() and _zipf(lemma) >= MIN_ZIPF:
+            is_first_sense = senses[0] == synset.offset()
+            # (the count of senses last: it is slow)
+            if (
+                is_first_sense
+                and _zipf(lemma) >= MIN_ZIPF
+                and count_senses(wordnet, lemma, "vasr") == 0
+            ):
                 return str(lemma)
     return None
 

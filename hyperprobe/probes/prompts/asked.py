@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hyperprobe.diagnostic.corpus import corpus_files
 from hyperprobe.errors import UserError, quoted
-from hyperprobe.options import check_seed
+from hyperprobe.names import StrPath
+from hyperprobe.options import (
+    METHODS,
+    N_CANDIDATES,
+    PROMPTS_CONTROLS,
+    STEPS,
+    VECTORS,
+    check_choices,
+    check_seed,
+)
 from hyperprobe.probes.lama.prompts import Prompts, load_prompts
 
-MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE = (
-    "manual", "lpaqa", "mine", "autoprompt", "optiprompt", "finetune",
-)  # fmt: skip
-METHODS = (MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE)
-CONTROLS = ("none", "random-model", "random-embeddings")
-STARTS = ("manual", "5", "10")
-STEPS, N_CANDIDATES = 100, 10  # of AutoPrompt
+MANUAL, LPAQA, MINE, AUTOPROMPT, OPTIPROMPT, FINETUNE = METHODS
 MAX_VECTORS = 100  # the paper has 5 and 10
 
 
@@ -29,12 +32,12 @@ class SearchOptions:
     `steps` and `n_candidates` are AutoPrompt's; `top_k` templates of `lpaqa` and `mine`
     (0: LPAQA's weights, the one best mined); `given` prompt files by method."""
 
-    vectors: str = STARTS[0]
+    vectors: str = VECTORS
     steps: int = STEPS
     n_candidates: int = N_CANDIDATES
     top_k: int = 0
-    corpus: tuple[Path, ...] = ()
-    given: dict[str, Path] = field(default_factory=dict)
+    corpus: StrPath | Sequence[StrPath] = ()
+    given: Mapping[str, StrPath] = field(default_factory=dict)
 
 
 def check_asked(
@@ -48,10 +51,8 @@ def check_asked(
     check_seed(seed)
     if not models:
         raise UserError("no model: name at least one language model")
-    for kind, words, known in (("method", methods, METHODS), ("control", controls, CONTROLS)):
-        for word in words:
-            if word not in known:
-                raise UserError(f"unknown {kind} {word}: choose from {', '.join(known)}")
+    check_choices("method", methods, METHODS)
+    check_choices("control", controls, PROMPTS_CONTROLS)
     _check_numbers(options)
     for method in options.given:
         if method not in methods or method in (MANUAL, FINETUNE):
@@ -62,7 +63,7 @@ def check_asked(
         if not options.corpus:
             raise UserError("mining wants a corpus: name text files or folders with --corpus")
         corpus_files(options.corpus)
-    return {method: load_prompts(path) for method, path in options.given.items()}
+    return {method: load_prompts(Path(path)) for method, path in options.given.items()}
 
 
 def _check_numbers(options: SearchOptions) -> None:

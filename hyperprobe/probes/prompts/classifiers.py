@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
-from hyperprobe.models.base import rank_scores
+from hyperprobe.models.base import TextModel, rank_scores
 from hyperprobe.probes.lama.predictions import TOP_K, answers_frame
 from hyperprobe.probes.lama.protocol import Fact
 from hyperprobe.probes.prompts.splits import Split
@@ -24,7 +24,10 @@ class _Classifier:
     """What a predictions frame says of what answered."""
 
     name: str
-    kind: str = "static"  # it reads no prompt
+
+    def n_pieces(self, texts: Sequence[str]) -> list[float]:
+        """NaN for each text: what a subject's pieces are is the tokenizer's matter."""
+        return [float("nan")] * len(texts)
 
 
 def majority(facts: Sequence[Fact]) -> str:
@@ -41,7 +44,7 @@ def predict_class_prior(split: Split, facts: Sequence[Fact]) -> pd.DataFrame:
     return _frame(CLASS_PRIOR, split, facts, classes, np.tile(row, (len(facts), 1)))
 
 
-def predict_naive_bayes(split: Split, facts: Sequence[Fact], model: Any) -> pd.DataFrame:
+def predict_naive_bayes(split: Split, facts: Sequence[Fact], model: TextModel) -> pd.DataFrame:
     """The predictions frame of P(o | r) times the product of P(w | o) over the word pieces w
     of the subject, with add-one smoothing over the whole vocabulary of `model`'s tokenizer.
 
@@ -58,15 +61,15 @@ def predict_naive_bayes(split: Split, facts: Sequence[Fact], model: Any) -> pd.D
     return _frame(NAIVE_BAYES, split, facts, classes, scores)
 
 
-def _pieces(model: Any, facts: Sequence[Fact]) -> Any:
+def _pieces(model: TextModel, facts: Sequence[Fact]) -> Any:
     """How often each token is in each subject: a sparse table [n_facts, vocabulary]."""
     from scipy.sparse import csr_matrix
 
     texts = [fact.subject for fact in facts]
-    encoded = model.tokenizer(texts, add_special_tokens=False)["input_ids"]
+    encoded = model.token_ids(texts)
     rows = np.repeat(np.arange(len(facts)), [len(ids) for ids in encoded])
     columns = np.array([token for ids in encoded for token in ids], dtype=int)
-    shape = (len(facts), len(model.tokenizer))
+    shape = (len(facts), model.n_tokens)
     return csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 
 from hyperprobe.cloze import CandidateSet
+from hyperprobe.models.base import ClozeModel, GradientModel, as_masked_model
+from hyperprobe.models.prompt_vectors import encode_clozes
 from hyperprobe.probes.lama.predictions import clozes_of
-from hyperprobe.probes.lama.vectors import check_masked, encode_clozes
-from hyperprobe.probes.prompts.learning import Exercise, descend, seeded
+from hyperprobe.probes.prompts.learning import QuestionSet, descend, seeded
 from hyperprobe.probes.prompts.splits import Split
 
 LEARNING_RATE, BATCH_SIZE, EPOCHS = 2e-6, 2, 10
 
 
 @contextmanager
-def finetuned(model: Any, split: Split, candidates: CandidateSet, seed: int) -> Iterator[None]:
+def finetuned(
+    model: ClozeModel, split: Split, candidates: CandidateSet, seed: int
+) -> Iterator[None]:
     """Within it the model is tuned on the manual prompt, best on dev; after it as before,
     bit for bit."""
-    check_masked(model, "fine-tuning")
+    model = as_masked_model(model, "fine-tuning")
     before = _copy(model)
     try:
         best = _tune(model, split, candidates, seed)
@@ -31,11 +33,13 @@ def finetuned(model: Any, split: Split, candidates: CandidateSet, seed: int) -> 
         model.model.load_state_dict(before)
 
 
-def _tune(model: Any, split: Split, candidates: CandidateSet, seed: int) -> dict[str, torch.Tensor]:
+def _tune(
+    model: GradientModel, split: Split, candidates: CandidateSet, seed: int
+) -> dict[str, torch.Tensor]:
     best: dict[str, torch.Tensor] = {}
     with seeded(seed):
         train, dev = (
-            Exercise.of(
+            QuestionSet.of(
                 model,
                 encode_clozes(model, clozes_of(model, facts, split.template)),
                 facts,
@@ -60,5 +64,5 @@ def _tune(model: Any, split: Split, candidates: CandidateSet, seed: int) -> dict
     return best
 
 
-def _copy(model: Any) -> dict[str, torch.Tensor]:
+def _copy(model: GradientModel) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in model.model.state_dict().items()}

@@ -6,14 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 
 from hyperprobe.cloze import CandidateSet
+from hyperprobe.models.base import GradientModel
 from hyperprobe.models.batching import run_in_batches
+from hyperprobe.models.prompt_vectors import (
+    Question,
+    candidate_ids,
+    candidate_mask,
+    encode_subjects,
+    slot_logits,
+)
 from hyperprobe.probes.lama.protocol import Fact
-from hyperprobe.probes.lama.vectors import Question, candidate_ids, encode_subjects, slot_logits
 from hyperprobe.progress import progress
 from hyperprobe.statistics.ranks import stand_of, success
 
@@ -22,40 +28,36 @@ Quality = tuple[float, float]  # share of first answers that are right, minus th
 
 
 @dataclass(frozen=True)
-class Exercise:
+class QuestionSet:
     """Questions with their right answers, and the tokens that compete.
 
-    `gold` are token ids [n_questions]; `barred` [vocabulary] is 0 for the tokens of the
+    `gold` are token ids [n_questions]; `mask` [vocabulary] is 0 for the tokens of the
     candidates and minus infinity for others: the loss is the cross-entropy over the
     candidates alone, as in the reference code's "common vocabulary loss".
     """
 
     questions: Sequence[Question]
     gold: torch.Tensor
-    barred: torch.Tensor
+    mask: torch.Tensor
 
     @classmethod
     def of(
         cls,
-        model: Any,
+        model: GradientModel,
         questions: Sequence[Question],
         facts: Sequence[Fact],
         candidates: CandidateSet,
-    ) -> Exercise:
+    ) -> QuestionSet:
         ids = candidate_ids(model, candidates)
         gold = [candidates.index[fact.object] for fact in facts]
-        n_tokens = model.model.get_output_embeddings().weight.shape[0]
-        barred = torch.full((n_tokens,), -torch.inf, device=model.device)
-        barred[ids] = 0.0
-        return cls(
-            questions, ids[torch.tensor(gold, device=model.device, dtype=torch.long)], barred
-        )
+        rows = torch.tensor(gold, device=model.device, dtype=torch.long)
+        return cls(questions, ids[rows], candidate_mask(model, ids))
 
     @classmethod
     def of_subjects(
-        cls, model: Any, facts: Sequence[Fact], template: str, candidates: CandidateSet
-    ) -> Exercise:
-        """The questions that `template`, with places for vectors, asks about the facts."""
+        cls, model: GradientModel, facts: Sequence[Fact], template: str, candidates: CandidateSet
+    ) -> QuestionSet:
+        """The questions that `template`, with marks for vectors, asks about the facts."""
         questions = encode_subjects(model, [fact.subject for fact in facts], template)
         return cls.of(model, questions, facts, candidates)
 
@@ -63,14 +65,14 @@ class Exercise:
         return len(self.questions)
 
     def loss(
-        self, model: Any, batch: Sequence[int], vectors: torch.Tensor | None = None
+        self, model: GradientModel, batch: Sequence[int], vectors: torch.Tensor | None = None
     ) -> torch.Tensor:
         """The mean loss over the questions of `batch`; gradients flow."""
         logits = slot_logits(model, [self.questions[i] for i in batch], vectors)
-        places = torch.tensor(list(batch), device=self.gold.device)
-        return torch.nn.functional.cross_entropy(logits + self.barred, self.gold[places])
+        rows = torch.tensor(list(batch), device=self.gold.device)
+        return torch.nn.functional.cross_entropy(logits + self.mask, self.gold[rows])
 
-    def quality(self, model: Any, vectors: torch.Tensor | None = None) -> Quality:
+    def quality(self, model: GradientModel, vectors: torch.Tensor | None = None) -> Quality:
         """How good the answers are: P@1 first (of tokens that tie each counts its
         `success`), and among equals the lower loss."""
         n = len(self)
@@ -78,13 +80,13 @@ class Exercise:
         losses = torch.empty(n, device=model.device)
 
         def run(batch: list[int]) -> None:
-            logits = slot_logits(model, [self.questions[i] for i in batch], vectors) + self.barred
-            places = torch.tensor(batch, device=model.device)
+            logits = slot_logits(model, [self.questions[i] for i in batch], vectors) + self.mask
+            rows = torch.tensor(batch, device=model.device)
             arange = partial(torch.arange, device=logits.device)
-            stand = stand_of(logits, self.gold[places], arange)
+            stand = stand_of(logits, self.gold[rows], arange)
             rank, tied = (1 + stand.above).cpu(), stand.tied.cpu()
-            right[places] = torch.tensor(success(rank, tied), dtype=torch.float).to(model.device)
-            losses[places] = logits.logsumexp(dim=1) - stand.score
+            right[rows] = torch.tensor(success(rank, tied), dtype=torch.float).to(model.device)
+            losses[rows] = logits.logsumexp(dim=1) - stand.score
 
         with torch.no_grad():
             lengths = [len(question.ids) for question in self.questions]
@@ -93,7 +95,7 @@ class Exercise:
 
 
 def descend(
-    model: Any,
+    model: GradientModel,
     parameters: Sequence[torch.nn.Parameter],
     loss: Callable[[Sequence[int]], torch.Tensor],
     n: int,
@@ -139,19 +141,6 @@ def descend(
             if (now := quality()) > best:
                 best = now
                 keep()
-
-
-@contextmanager
-def frozen(model: Any) -> Iterator[None]:
-    """Within it no weight of the model asks for gradients."""
-    asked = [p for p in model.model.parameters() if p.requires_grad]
-    for parameter in asked:
-        parameter.requires_grad_(False)
-    try:
-        yield
-    finally:
-        for parameter in asked:
-            parameter.requires_grad_(True)
 
 
 @contextmanager

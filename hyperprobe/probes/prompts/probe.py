@@ -6,25 +6,36 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import pandas as pd
 
 from hyperprobe.diagnostic.corpus import corpus_files
 from hyperprobe.errors import UserError
+from hyperprobe.models.base import ClozeModel, TextModel
+from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.load import LastLoaded, identify
-from hyperprobe.names import EMBEDDED, MAJORITY, distinct_models
-from hyperprobe.options import LoadKeywords, ModelOptions
+from hyperprobe.models.loaded import GivenModels, model_names
+from hyperprobe.names import EMBEDDED, MAJORITY, StrPath, listed
+from hyperprobe.options import (
+    PROMPTS_CONTROLS,
+    RESULTS,
+    LoadKeywords,
+    Method,
+    ModelOptions,
+    PromptsControl,
+)
 from hyperprobe.probes.lama.asked import check_data
 from hyperprobe.probes.lama.predictions import predict_facts, predict_freq
 from hyperprobe.probes.lama.prompts import Prompts, save_prompts
 from hyperprobe.probes.lama.protocol import Fact, Vocabulary
 from hyperprobe.probes.lama.sources import DATA, WORDNET, load_sources
 from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
+from hyperprobe.probes.prompts import report
 from hyperprobe.probes.prompts.asked import (
     AUTOPROMPT,
-    CONTROLS,
     FINETUNE,
     MANUAL,
     MINE,
@@ -48,33 +59,56 @@ from hyperprobe.probes.prompts.optiprompt import optiprompt
 from hyperprobe.probes.prompts.splits import Split, fact_files, load_splits
 from hyperprobe.probes.prompts.texts import best_of, mine_templates
 from hyperprobe.probes.prompts.uhn import leaks_answer
+from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.result import Result
+from hyperprobe.render.table import Table
 from hyperprobe.runs.files import corpus_digests, file_digest
+from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
 
-@dataclass(frozen=True)
-class PromptsResult:
+@dataclass(frozen=True, repr=False, eq=False)
+class PromptsResult(Result):
     """The run's `folder`, where `prompts/` holds what was found, its `predictions` on test
-    facts, their `metrics`, the `splits`, and `tables` in the paper's layouts by file name."""
+    facts, their `metrics`, the `splits`, and `frames` in the paper's layouts by file name."""
 
+    command: ClassVar[str] = "prompts"
     folder: Path
     predictions: pd.DataFrame
     metrics: pd.DataFrame
     splits: pd.DataFrame
-    tables: dict[str, pd.DataFrame]
+    frames: dict[str, pd.DataFrame]
+
+    @classmethod
+    def read(cls, run: FinishedRun) -> PromptsResult:
+        """The result of a finished run. Raises `UserError` if its tables are damaged."""
+        metrics, splits = report.read_tables(run)
+        predictions = run.table(report.PREDICTIONS, ("model", "method", "control", "right"))
+        papers = [name for name in run.files if name.startswith("table")]
+        return cls(
+            run.folder,
+            predictions.fillna({"control": ""}),
+            metrics,
+            splits,
+            {name: run.table(name) for name in papers},
+        )
+
+    def tables(self) -> list[Table]:
+        """The facts, P@1 per relation, and what the controls make of it."""
+        return list(report.tables(self.metrics, self.splits))
 
 
 def prompts(
-    models: Sequence[str] = (EMBEDDED,),
-    methods: Sequence[str] = (OPTIPROMPT,),
-    controls: Sequence[str] = CONTROLS,
-    sources: Sequence[str] = (WORDNET,),
-    data: Path = DATA,
-    relations: Sequence[str] = (),
-    vocab: Path | None = None,
+    models: GivenModels = EMBEDDED,
+    methods: Method | Sequence[Method] = OPTIPROMPT,
+    controls: PromptsControl | Sequence[PromptsControl] = PROMPTS_CONTROLS,
+    sources: str | Sequence[str] = WORDNET,
+    data: StrPath = DATA,
+    relations: str | Sequence[str] = (),
+    vocab: StrPath | None = None,
     lowercase: bool = False,
     search: SearchOptions | None = None,
-    results: Path = Path("results"),
+    results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[LoadKeywords],
 ) -> PromptsResult:
@@ -85,18 +119,18 @@ def prompts(
     models are loaded. Each (model, control, method, relation) is stored when it is done. Raises
     `UserError` on bad input.
     """
-    search = search or SearchOptions()
+    models, methods, controls = model_names(models), listed(methods), listed(controls)
+    sources, relations, search = listed(sources), listed(relations), search or SearchOptions()
     called = dict(locals())
     options = ModelOptions(**keywords)
-    models = distinct_models(models)
     asked = tuple(dict.fromkeys([MANUAL, *methods]))
     given = check_asked(models, asked, controls, search, seed)
+    data = Path(data)
     check_data(data)
     load_sources(sources, data, relations)
-    words = read_words(vocab) if vocab else None
+    words = read_words(Path(vocab)) if vocab else None
     held = LastLoaded(partial(load_control, options))
-    shown = (held.get(name, NONE) for name in models)
-    vocabulary = make_vocabulary(words, shown, lowercase)
+    vocabulary = make_vocabulary(words, (held.get(name, NONE) for name in models), lowercase)
     splits = load_splits(sources, data, relations, vocabulary, lowercase, seed)
     kept = [split for split in splits if split.train and split.test]
     if not kept:
@@ -104,36 +138,52 @@ def prompts(
             "no relation has a fact to learn from and one to test: choose another --vocab, or "
             "--lowercase for uncased models"
         )
-    corpus = corpus_files(search.corpus) if MINE in asked and MINE not in given else []
+    mines = MINE in asked and MINE not in given
+    corpus = corpus_digests(corpus_files(search.corpus) if mines else [])
     run = Run(results, "prompts", {
         "models": {name: identify(name) for name in models},
         "methods": asked, "controls": list(controls),
-        "relations": {f"{s.relation.source}/{s.relation.name}": [
-            file_digest(path) for path in fact_files(s.relation)
-        ] for s in splits},
-        "templates": {f"{s.relation.source}/{s.relation.name}": s.template for s in splits},
+        "relations": {
+            _key(split): [file_digest(path) for path in fact_files(split.relation)]
+            for split in splits
+        },
+        "templates": {_key(split): split.template for split in splits},
         "candidates": vocabulary.candidates.describe(),
-        "options": {**asdict(search), "corpus": corpus_digests(corpus), "given": {
-            method: {name: p.describe() for name, p in own.items()}
-            for method, own in given.items()
+        "options": {**asdict(search), "corpus": corpus, "given": {
+            method: {name: p.describe() for name, p in found.items()}
+            for method, found in given.items()
         }},
         "lowercase": lowercase, **options.identity(), "seed": seed,
     }, called)  # fmt: skip
     find = _Finder(kept, vocabulary, search, given, seed)
+    parts = _ask(run, held, find, models, controls, asked)
+    return _finish(run, parts, splits, seed)
+
+
+def _key(split: Split) -> str:
+    return f"{split.relation.source}/{split.relation.name}"
+
+
+def _ask(
+    run: Run,
+    held: LastLoaded[LanguageModel],
+    find: _Finder,
+    models: Sequence[str],
+    controls: Sequence[str],
+    methods: Sequence[str],
+) -> list[pd.DataFrame]:
+    """The answers on the test facts: of the baselines, and by every control and method."""
     parts: list[pd.DataFrame] = []
     for name in models:
-        for split in kept:
-            key = f"baselines: {name} on {split.relation.source}/{split.relation.name}"
-            ask = partial(_baselines, split, find.uhn, vocabulary, name=name)
+        for split in find.splits:
+            ask = partial(_baselines, split, find.uhn, name=name)
+            key = f"baselines: {name} on {_key(split)}"
             parts.append(run.cell(key, partial(held.answer, ask, name, NONE)))
-        for control in controls:
-            for method in asked:
-                for split in kept:
-                    where = f"{split.relation.source}/{split.relation.name}"
-                    ask = partial(find.answer, run.folder, method, control, split, name=name)
-                    key = f"{method}, {control}: {name} on {where}"
-                    parts.append(run.cell(key, partial(held.answer, ask, name, control)))
-    return _finish(run, parts, splits, models, seed)
+        for control, method, split in product(controls, methods, find.splits):
+            ask = partial(find.answer, run.folder, method, control, split, name=name)
+            key = f"{method}, {control}: {name} on {_key(split)}"
+            parts.append(run.cell(key, partial(held.answer, ask, name, control)))
+    return parts
 
 
 class _Finder:
@@ -151,10 +201,10 @@ class _Finder:
         self.options, self.given, self.seed = options, given, seed
         self._mined: dict[str, list[str]] | None = None
 
-    def uhn(self, model: Any, split: Split) -> list[bool]:
+    def uhn(self, model: ClozeModel, split: Split) -> list[bool]:
         return leaks_answer(model, split.relation, split.test, self.candidates)
 
-    def prompt(self, model: Any, method: str, split: Split) -> Prompts:
+    def prompt(self, model: ClozeModel, method: str, split: Split) -> Prompts:
         """The method's prompt for one relation: all that it may see is train and dev."""
         options, name = self.options, split.relation.name
         if method in self.given:
@@ -181,7 +231,7 @@ class _Finder:
         return Prompts("template", (split.template,))  # manual, and what fine-tuning asks with
 
     def answer(
-        self, folder: Path, method: str, control: str, split: Split, model: Any, name: str
+        self, folder: Path, method: str, control: str, split: Split, model: ClozeModel, name: str
     ) -> pd.DataFrame:
         """The predictions on the test facts; the prompt goes into the run's folder."""
         found = self.prompt(model, method, split)
@@ -191,17 +241,16 @@ class _Finder:
             frame = ask(facts=split.test, prompts=found)
             dev = ask(facts=split.selection, prompts=found)
         if not tuned:
-            place = folder / "prompts" / slug(model.name) / method / split.relation.name
-            save_prompts(place, split.relation.name, found)
+            where = folder / "prompts" / slug(model.name) / method / split.relation.name
+            save_prompts(where, split.relation.name, found)
         dev_p_at_1 = 100 * float((dev["gold_rank"] == 1).mean())
         return frame.assign(model=name, method=method, control=control, dev_p_at_1=dev_p_at_1)
 
 
 def _baselines(
     split: Split,
-    uhn: Callable[[Any, Split], list[bool]],
-    vocabulary: Vocabulary,
-    model: Any,
+    uhn: Callable[[TextModel, Split], list[bool]],
+    model: TextModel,
     name: str,
 ) -> pd.DataFrame:
     """Majority, class prior and naive Bayes, with `helpful_name` of each fact."""
@@ -220,10 +269,8 @@ def _baselines(
     return pd.concat(frames, ignore_index=True).assign(helpful_name=uhn(model, split) * 3)
 
 
-def _finish(
-    run: Run, parts: list[pd.DataFrame], splits: list[Split], models: Sequence[str], seed: int
-) -> PromptsResult:
-    """The tables, made from the answers alone, written into the run's folder."""
+def _finish(run: Run, parts: list[pd.DataFrame], splits: list[Split], seed: int) -> PromptsResult:
+    """The tables and the figure, made from the answers alone, written into the run's folder."""
     table = pd.concat(parts, ignore_index=True)
     fact = ["source", "relation", "model", "item"]
     helpful = table.dropna(subset="helpful_name").drop_duplicates(fact).set_index(fact)
@@ -237,10 +284,11 @@ def _finish(
     marked = mark_outcomes(table)
     metrics = summarise_prompts(marked, seed)
     summary = pd.DataFrame([_about(split) for split in splits])
-    tables = paper_tables(metrics)
-    files = {"predictions.parquet": marked, "metrics.csv": metrics, "splits.csv": summary}
-    run.finish({**files, **tables}, seed)
-    return PromptsResult(run.folder, marked, metrics, summary, tables)
+    frames = paper_tables(metrics)
+    files = {report.PREDICTIONS: marked, report.METRICS: metrics, report.SPLITS: summary}
+    drawn = draw_once(run, lambda: report.pictures(metrics, summary))
+    run.finish({**files, **frames}, seed, drawn)
+    return PromptsResult(run.folder, marked, metrics, summary, frames)
 
 
 def _about(split: Split) -> dict[str, Any]:

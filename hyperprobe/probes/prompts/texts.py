@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.models.base import ClozeModel
+from hyperprobe.names import StrPath
 from hyperprobe.probes.lama.predictions import clozes_of
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.prompts.splits import Split
@@ -23,7 +23,7 @@ _MARKS = re.compile(r"\[(?:X|Y|MASK|V\d+)\]")
 
 
 def best_of(
-    model: Any, split: Split, candidates: CandidateSet, templates: Sequence[str], top_k: int
+    model: ClozeModel, split: Split, candidates: CandidateSet, templates: Sequence[str], top_k: int
 ) -> Prompts:
     """The `top_k` templates that are best on train, each with the same weight.
 
@@ -43,7 +43,9 @@ def best_of(
     return Prompts("ensemble", tuple(best), (1 / len(best),) * len(best))
 
 
-def mine_templates(corpus: Sequence[Path], splits: Sequence[Split]) -> dict[str, list[str]]:
+def mine_templates(
+    corpus: StrPath | Sequence[StrPath], splits: Sequence[Split]
+) -> dict[str, list[str]]:
     """Relation -> the patterns that join subject and object of most of its training facts.
 
     A pattern is the words between the two in a sentence, and the same with one more
@@ -64,10 +66,10 @@ def mine_templates(corpus: Sequence[Path], splits: Sequence[Split]) -> dict[str,
         for path in files:
             done = 0
 
-            def at(place: int) -> None:
+            def at(n_bytes: int) -> None:
                 nonlocal done
-                advance(place - done)
-                done = place
+                advance(n_bytes - done)
+                done = n_bytes
 
             for chunk in read_chunks(path, "text", skipped, at):
                 for sentence in split_sentences(chunk):
@@ -92,22 +94,22 @@ def _patterns(
         return
     spans = [(match.start(), match.end()) for match in _WORD.finditer(sentence)]
     words = [sentence[start:end].lower() for start, end in spans]
-    places: dict[str, list[int]] = defaultdict(list)
+    where: dict[str, list[int]] = defaultdict(list)
     for i, word in enumerate(words):
-        places[word].append(i)
+        where[word].append(i)
     for first in range(len(words)):
         for last in range(first, min(first + longest, len(words))):
             for relation, subject, answer in index.get(" ".join(words[first : last + 1]), ()):
-                for place in places.get(answer, ()):
-                    before, after = (last, place) if place > last else (place, first)
-                    if first <= place <= last or not 1 <= after - before - 1 <= MAX_MIDDLE:
+                for at in where.get(answer, ()):
+                    before, after = (last, at) if at > last else (at, first)
+                    if first <= at <= last or not 1 <= after - before - 1 <= MAX_MIDDLE:
                         continue
                     middle = sentence[spans[before][1] : spans[after][0]].strip()
-                    ends = ("[X]", "[Y]") if place > last else ("[Y]", "[X]")
+                    ends = ("[X]", "[Y]") if at > last else ("[Y]", "[X]")
                     core = f"{ends[0]} {middle} {ends[1]}"
                     yield relation, subject, answer, f"{core} ."
-                    left = min(first, place) - 1
-                    right = max(last, place) + 1
+                    left = min(first, at) - 1
+                    right = max(last, at) + 1
                     outer = (words[left], words[right]) if left >= 0 and right < len(words) else ()
                     if outer:
                         yield relation, subject, answer, f"{outer[0]} {core} {outer[1]} ."

@@ -9,9 +9,9 @@ city: [MASK] .`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from hyperprobe.cloze import CandidateSet, Template
+from hyperprobe.models.base import ClozeModel
 from hyperprobe.probes.lama.protocol import Fact
 from hyperprobe.probes.lama.sources import Relation
 
@@ -30,7 +30,7 @@ BEST = 3
 
 
 def leaks_answer(
-    model: Any, relation: Relation, facts: Sequence[Fact], candidates: CandidateSet
+    model: ClozeModel, relation: Relation, facts: Sequence[Fact], candidates: CandidateSet
 ) -> list[bool]:
     """Whether the name of each fact's subject gives its object away."""
     inside = [fact.object.lower() in fact.subject.lower() for fact in facts]
@@ -47,8 +47,8 @@ def leaks_answer(
         name: {candidates.words[i] for i in row} for name, row in zip(names, top, strict=True)
     }
     return [
-        helps or any(fact.object in guesses[name] for name in _ends(fact.subject))
-        for helps, fact in zip(inside, facts, strict=True)
+        is_inside or any(fact.object in guesses[name] for name in _ends(fact.subject))
+        for is_inside, fact in zip(inside, facts, strict=True)
     ]
 
 

@@ -5,33 +5,45 @@ Zero-shot is a study of one setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
+from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.load import LastLoaded, load_model
 from hyperprobe.names import EMBEDDED_VECTORS, MAJORITY, RANDOM, is_vectors
-from hyperprobe.options import Article, ModelOptions
+from hyperprobe.options import (
+    ARTICLES,
+    ZERO_SHOT_CONTROLS,
+    Article,
+    ModelOptions,
+    ZeroShotControl,
+    check_choice,
+    check_choices,
+)
 from hyperprobe.probes.zero_shot.predictions import predict, predict_majority
 from hyperprobe.progress import progress
 from hyperprobe.runs.run import Run
 
-Control = Literal["shuffled", "random"]
-CONTROLS: tuple[Control, ...] = get_args(Control)
-
 
 @dataclass(frozen=True)
 class Setting:
-    """How a set is asked: the article before the slot, shuffled contexts beside, the model."""
+    """How a set is asked: the article before the slot, shuffled contexts beside, the model.
+
+    Raises `UserError` for an article policy that is none.
+    """
 
     article: Article = "gold"
     shuffled: bool = False
     model: ModelOptions = field(default_factory=ModelOptions)
+
+    def __post_init__(self) -> None:
+        check_choice("article", self.article, ARTICLES)
 
     def identity(self) -> dict[str, Any]:
         """What of it decides numbers."""
@@ -64,7 +76,7 @@ class Models:
         predictions = predict(model, frame, setting.article, words, setting.shuffled)
         return predictions, model.describe()
 
-    def _get(self, name: str, options: ModelOptions) -> Any:
+    def _get(self, name: str, options: ModelOptions) -> ClozeModel:
         model = self._loaded.get(name, options)
         if name == self.vocabulary_model and self._words is None:
             self._words = CandidateSet.of(model.words())
@@ -86,7 +98,7 @@ def ask(
 ) -> pd.DataFrame:
     """The predictions of every unit and of the majority baseline on every set.
 
-    `diagnostic` says the set and `unit` the place in `units`, -1 for majority. Each (unit, set)
+    `diagnostic` says the set and `unit` the index in `units`, -1 for majority. Each (unit, set)
     is a cell of `run` under `key(unit, set)`, computed once.
     """
     # Majority has no settings; it is no cell, since it costs nothing.
@@ -104,8 +116,12 @@ def ask(
     return in_order(pd.concat(parts, ignore_index=True), list(frames), names)
 
 
-def with_baselines(models: Sequence[str], controls: Iterable[Control]) -> list[str]:
-    """The models' names, with the vectors and controls that are asked beside them."""
+def with_baselines(models: Sequence[str], controls: Sequence[ZeroShotControl]) -> list[str]:
+    """The models' names, with the vectors and controls that are asked beside them.
+
+    Raises `UserError` for a control that is none.
+    """
+    check_choices("control", controls, ZERO_SHOT_CONTROLS)
     names = [*models, *EMBEDDED_VECTORS]
     if "random" in controls:
         names += [f"{RANDOM}{n}" for n in models if not is_vectors(n) and not n.startswith(RANDOM)]

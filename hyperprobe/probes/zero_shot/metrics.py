@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hyperprobe.models.base import rank_scores
+from hyperprobe.statistics.columns import mean_columns
 from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
 from hyperprobe.statistics.ranks import success
 
@@ -63,7 +64,7 @@ def summarise(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
         row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "n_items": len(right)}
         row["n_contextual"] = int(right["contextual"].notna().sum())
         for metric in METRICS:
-            row.update(_share(metric, right[metric].dropna().to_numpy(), seed))
+            row.update(mean_columns(metric, right[metric].dropna(), seed))
         row.update(independence(right["singular"], right["plural"], seed))
         control = predictions[
             (predictions["diagnostic"] == diagnostic) & (predictions["model"] == f"control:{model}")
@@ -77,12 +78,6 @@ def summarise(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
             row[f"n_unscored_{probe}"] = int((own["gold_rank"][own["probe"] == probe] == 0).sum())
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _share(name: str, outcomes: NDArray[np.float64], seed: int) -> dict[str, float]:
-    low, high = bootstrap_interval(outcomes, seed=seed)
-    mean = float(outcomes.mean()) if len(outcomes) else np.nan
-    return {name: 100 * mean, f"{name}_low": 100 * low, f"{name}_high": 100 * high}
 
 
 def independence(singular: pd.Series, plural: pd.Series, seed: int = 0) -> dict[str, float]:

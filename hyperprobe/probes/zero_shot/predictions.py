@@ -14,16 +14,16 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
 from hyperprobe.lexicon.morphology import indefinite_article
-from hyperprobe.models.base import Ranking, Scores, rank_scores
+from hyperprobe.models.base import ClozeModel, Scores, as_text_model, rank_scores
 from hyperprobe.names import MAJORITY, RANDOM
 from hyperprobe.options import Article
+from hyperprobe.predictions import add_ranking
 from hyperprobe.probes.zero_shot.metrics import SCORE
 
 TOP_K = 5
@@ -52,7 +52,7 @@ CONTROL_PROBES = tuple(
 
 
 def predict(
-    model: Any,
+    model: ClozeModel,
     frame: pd.DataFrame,
     article: Article,
     open_words: CandidateSet | None = None,
@@ -64,7 +64,7 @@ def predict(
     """
     if shuffled:
         frame = frame.assign(shuffled=_shuffle_words(frame))
-    if model.kind == "static":
+    if not model.reads_text:
         asked = [(model.name, probe) for probe in (SINGULAR, PLURAL, OPEN)]
     elif model.name.startswith(RANDOM):  # a control itself, it needs none
         asked = [(model.name, probe) for probe in PROBES]
@@ -79,11 +79,11 @@ def predict(
         if rows.empty:
             continue
         # Vectors read no prompt, and no other prompt has an article.
-        asks_article = model.kind != "static" and probe.prompt == "singular"
+        asks_article = model.reads_text and probe.prompt == "singular"
         policy: Article = article if asks_article else "gold"
         if probe.name != "open":
             part = _closed(model, frame, rows, probe, policy)
-        elif policy == "marginal" or (model.kind == "static" and open_words is None):
+        elif policy == "marginal" or (not model.reads_text and open_words is None):
             continue  # no one prompt to fill, or no vocabulary to answer from
         else:
             part = _open(model, rows, probe, policy, open_words)
@@ -119,13 +119,15 @@ def make_clozes(rows: pd.DataFrame, probe: Probe, article: Article) -> list[Cloz
     return [replace(cloze, left=_ARTICLE_AT_SLOT.sub(new, cloze.left)) for cloze in clozes]
 
 
-def predict_probe(model: Any, frame: pd.DataFrame, probe: Probe, article: Article) -> pd.DataFrame:
+def predict_probe(
+    model: ClozeModel, frame: pd.DataFrame, probe: Probe, article: Article
+) -> pd.DataFrame:
     """Predictions over the categories for one probe, where the frame has its prompt."""
     return _closed(model, frame, frame[frame[probe.prompt] != ""], probe, article)
 
 
 def _closed(
-    model: Any, frame: pd.DataFrame, rows: pd.DataFrame, probe: Probe, article: Article
+    model: ClozeModel, frame: pd.DataFrame, rows: pd.DataFrame, probe: Probe, article: Article
 ) -> pd.DataFrame:
     """Predictions over the categories of the whole set."""
     words = list(dict.fromkeys(frame[probe.gold]))
@@ -149,7 +151,7 @@ def closed_predictions(
     others = scores.copy()
     others[np.arange(len(rows)), right] = -np.inf
     part = _about(rows, gold)
-    _add_ranking(part, ranking, [[categories[i] for i in row] for row in ranking.top])
+    add_ranking(part, ranking, [[categories[i] for i in row] for row in ranking.top])
     best_other = others.max(axis=1)
     part["margin"] = part["gold_score"] - np.where(np.isfinite(best_other), best_other, np.nan)
     for i, category in enumerate(categories):
@@ -158,31 +160,24 @@ def closed_predictions(
 
 
 def _open(
-    model: Any, rows: pd.DataFrame, probe: Probe, article: Article, words: CandidateSet | None
+    model: ClozeModel,
+    rows: pd.DataFrame,
+    probe: Probe,
+    article: Article,
+    words: CandidateSet | None,
 ) -> pd.DataFrame:
     """Predictions over a whole vocabulary."""
     clozes = make_clozes(rows, probe, article)
     if words is None:
-        ranking, top = model.rank_open(clozes, list(rows[probe.gold]), TOP_K)
+        ranking, top = as_text_model(model).rank_open(clozes, list(rows[probe.gold]), TOP_K)
     else:
         gold = [words.index.get(word) for word in rows[probe.gold]]
         ranking = model.rank(clozes, words, gold, TOP_K)
         top = [[words.words[i] for i in row] for row in ranking.top]
     part = _about(rows, probe.gold)
-    _add_ranking(part, ranking, top)
+    add_ranking(part, ranking, top)
     part["top"] = top
     return part
-
-
-def _add_ranking(part: pd.DataFrame, ranking: Ranking, top: list[list[str]]) -> None:
-    """Adds where gold stands, and the first of the `top` words with its score."""
-    best_score = ranking.top_score[:, 0]
-    answered = np.isfinite(best_score)
-    part["gold_score"] = ranking.gold_score
-    part["gold_rank"] = ranking.gold_rank
-    part["gold_tied"] = ranking.gold_tied
-    part["best"] = [row[0] if a else None for a, row in zip(answered, top, strict=True)]
-    part["best_score"] = np.where(answered, best_score, np.nan)
 
 
 def _about(rows: pd.DataFrame, gold: str) -> pd.DataFrame:

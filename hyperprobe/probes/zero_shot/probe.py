@@ -7,39 +7,76 @@ majority class, the control prompt and static vectors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import pandas as pd
 
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.models.load import identify
-from hyperprobe.names import EMBEDDED, distinct_models
-from hyperprobe.options import Article, ModelKeywords, ModelOptions, check_seed
-from hyperprobe.probes.zero_shot.ask import Control, Models, Setting, Unit, ask, with_baselines
+from hyperprobe.models.loaded import GivenModels, model_names
+from hyperprobe.names import EMBEDDED, StrPath, listed
+from hyperprobe.options import (
+    RESULTS,
+    Article,
+    ModelKeywords,
+    ModelOptions,
+    ZeroShotControl,
+    check_seed,
+)
+from hyperprobe.probes.zero_shot import report
+from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
+from hyperprobe.probes.zero_shot.tables import category_table, metrics_tables, paired_tables
+from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.result import Result
+from hyperprobe.render.table import Table
+from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
 
-@dataclass(frozen=True)
-class ZeroShotResult:
+@dataclass(frozen=True, repr=False, eq=False)
+class ZeroShotResult(Result):
     """The run's `folder`, its `predictions`, and the tables made from them alone."""
 
+    command: ClassVar[str] = "zero-shot"
     folder: Path
     predictions: pd.DataFrame
     metrics: pd.DataFrame
     mcnemar: pd.DataFrame
 
+    @classmethod
+    def read(cls, run: FinishedRun) -> ZeroShotResult:
+        """The result of a finished run. Raises `UserError` if its tables are damaged."""
+        return cls(
+            run.folder,
+            run.table("predictions.parquet", ("diagnostic", "model", "probe", "item")),
+            run.table("metrics.csv", ("diagnostic", "model", "n_items", "singular")),
+            run.table("mcnemar.csv"),
+        )
+
+    def tables(self, paired: bool = False) -> list[Table]:
+        """Accuracy on each set and by category; with `paired`, whether success is systematic."""
+        return list(self._tables(paired))
+
+    def _tables(self, paired: bool) -> Iterator[Table]:
+        yield from metrics_tables(self.metrics)
+        if paired:
+            yield from paired_tables(self.metrics, self.mcnemar)
+        sizes = self.predictions.groupby("diagnostic", sort=False)["item"].nunique()
+        largest = self.predictions["diagnostic"] == sizes.idxmax()
+        yield category_table(breakdown(self.predictions[largest]))
+
 
 def zero_shot(
-    models: Sequence[str] = (EMBEDDED,),
-    diagnostics: Sequence[str] = NAMES,
+    models: GivenModels = EMBEDDED,
+    diagnostics: str | Sequence[str] = NAMES,
     article: Article = "gold",
-    controls: Sequence[Control] = (),
-    results: Path = Path("results"),
+    controls: ZeroShotControl | Sequence[ZeroShotControl] = (),
+    results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[ModelKeywords],
 ) -> ZeroShotResult:
@@ -51,12 +88,13 @@ def zero_shot(
     done, so an interrupted call that is repeated continues. Raises `UserError` on bad
     input.
     """
+    models, diagnostics, controls = model_names(models), listed(diagnostics), listed(controls)
     given = dict(locals())
     options = ModelOptions(**keywords)
     check_seed(seed)
-    frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
-    names = with_baselines(distinct_models(models), controls)
     setting = Setting(article, "shuffled" in controls, options)
+    names = with_baselines(models, controls)
+    frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
     settings = {
         "models": {name: identify(name) for name in names},
         "diagnostics": {name: frame_digest(frame) for name, frame in frames.items()},
@@ -72,6 +110,7 @@ def zero_shot(
         "zero-shot",
     ).drop(columns="unit")
     metrics, mcnemar = summarise(table, seed), compare_models(table)
+    drawn = draw_once(run, lambda: report.pictures(metrics))
     run.finish(
         {
             "predictions.parquet": table,
@@ -81,5 +120,6 @@ def zero_shot(
             "confusion.csv": confusion(table),
         },
         seed,
+        drawn,
     )
     return ZeroShotResult(run.folder, table, metrics, mcnemar)

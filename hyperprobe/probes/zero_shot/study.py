@@ -2,7 +2,7 @@
 
 All studies under one results folder share their cells: each is stored under all that
 decides its numbers (model, set, settings, version), so that a model added to a file costs
-that model alone, and an interrupted study goes on where it stopped. The tables of a study
+that model alone, and an interrupted study continues. The tables of a study
 have a folder of their own, named after the file and what it asks for.
 """
 
@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Unpack, cast
+from typing import Annotated, Any, ClassVar, Unpack, cast
 
 import pandas as pd
 from pydantic import BeforeValidator, ConfigDict
@@ -22,31 +23,31 @@ from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.documents import Document, check, read_toml
 from hyperprobe.errors import UserError
+from hyperprobe.families import FAMILIES
 from hyperprobe.models.load import family, identify
-from hyperprobe.names import EMBEDDED, distinct_models, is_vectors
+from hyperprobe.names import EMBEDDED, StrPath, distinct_models, is_vectors
 from hyperprobe.options import (
     ARTICLES,
     CAUSAL_SCORINGS,
     DTYPES,
     PLLS,
+    RESULTS,
+    ZERO_SHOT_CONTROLS,
     Article,
     LoadKeywords,
     ModelOptions,
+    ZeroShotControl,
     check_seed,
 )
-from hyperprobe.probes.zero_shot.ask import (
-    CONTROLS,
-    Control,
-    Models,
-    Setting,
-    Unit,
-    ask,
-    with_baselines,
-)
+from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
+from hyperprobe.probes.zero_shot.tables import metrics_tables
+from hyperprobe.render.result import Result
+from hyperprobe.render.table import Table
+from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run, digest_of
 
-# The settings that a study may vary, and the families whose numbers each one changes.
+# The settings that a study may vary; `FAMILIES` says whose numbers each one changes.
 CHOICES: dict[str, tuple[str, ...]] = {
     "article": ARTICLES,
     "dtype": DTYPES,
@@ -54,12 +55,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "causal_scoring": CAUSAL_SCORINGS,
 }
 SETTINGS = tuple(CHOICES)
-MATTERS = {
-    "masked": ("article", "dtype", "pll"),
-    "causal": ("article", "dtype", "causal_scoring"),
-    "seq2seq": ("article", "dtype", "causal_scoring"),
-    "static": (),
-}
 
 
 def _as_words(value: Any) -> Any:
@@ -80,7 +75,7 @@ class Plan:
     name: str
     models: tuple[str, ...]
     diagnostics: tuple[str, ...]
-    controls: tuple[Control, ...]
+    controls: tuple[ZeroShotControl, ...]
     settings: dict[str, tuple[str, ...]]
 
     def combinations(self) -> list[dict[str, str]]:
@@ -88,14 +83,29 @@ class Plan:
         return [dict(zip(SETTINGS, v, strict=True)) for v in product(*self.settings.values())]
 
 
-@dataclass(frozen=True)
-class StudyResult:
+@dataclass(frozen=True, repr=False, eq=False)
+class StudyResult(Result):
     """The study's `folder` and its tables; each row says its settings, where they matter."""
 
+    command: ClassVar[str] = "study"
     folder: Path
     predictions: pd.DataFrame
     metrics: pd.DataFrame
     mcnemar: pd.DataFrame
+
+    @classmethod
+    def read(cls, run: FinishedRun) -> StudyResult:
+        """The result of a finished study. Raises `UserError` if its tables are damaged."""
+        return cls(
+            run.folder,
+            run.table("predictions.parquet", ("diagnostic", "model", "probe", "item")),
+            run.table("metrics.csv", ("diagnostic", "model", "n_items", "singular", *SETTINGS)),
+            run.table("mcnemar.csv"),
+        )
+
+    def tables(self) -> list[Table]:
+        """Accuracy on each set, under each setting."""
+        return list(metrics_tables(self.metrics, SETTINGS))
 
 
 class StudySettings(Document):
@@ -136,7 +146,7 @@ def read_plan(path: Path) -> Plan:
         path.stem,
         read.models or (EMBEDDED,),
         read.diagnostics or NAMES,
-        _chosen(path, "controls", read.controls, CONTROLS),  # type: ignore[arg-type]
+        _chosen(path, "controls", read.controls, ZERO_SHOT_CONTROLS),  # type: ignore[arg-type]
         {
             key: _chosen(path, key, getattr(read.settings, key) or (default[key],), choices)
             for key, choices in CHOICES.items()
@@ -159,8 +169,8 @@ def _chosen(
 
 
 def study(
-    path: Path,
-    results: Path = Path("results"),
+    path: StrPath,
+    results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[LoadKeywords],
 ) -> StudyResult:
@@ -173,7 +183,7 @@ def study(
     given = dict(locals())
     options = ModelOptions(**keywords)
     check_seed(seed)
-    plan = read_plan(path)
+    plan = read_plan(Path(path))
     frames = {name: load_diagnostic(name) for name in plan.diagnostics}
     names = with_baselines(distinct_models(plan.models), plan.controls)
     ids = {name: identify(name) for name in names}
@@ -189,14 +199,7 @@ def study(
     run = Run(results, "study", settings, given, plan.name)
     models = Models(names)
     units = _units(plan, names, kinds, options)
-
-    def key(unit: Unit, diagnostic: str) -> str:
-        identity: list[Any] = [unit.name, ids[unit.name], digests[diagnostic]]
-        identity.append(unit.setting.identity())
-        if is_vectors(unit.name):  # they answer open questions from another model's words
-            identity.append(ids.get(models.vocabulary_model or ""))
-        return f"{unit.name} on {diagnostic} {json.dumps(unit.varied)} {digest_of(identity)}"
-
+    key = partial(_cell_key, ids, digests, models.vocabulary_model)
     table = ask(run, models, units, frames, key, f"study {plan.name}")
     result = StudyResult(run.folder, *_tables(plan, units, table, seed))
     run.finish(
@@ -210,6 +213,21 @@ def study(
     return result
 
 
+def _cell_key(
+    ids: Mapping[str, Any],
+    digests: Mapping[str, str],
+    vocabulary_model: str | None,
+    unit: Unit,
+    diagnostic: str,
+) -> str:
+    """All that decides the numbers of a cell."""
+    identity: list[Any] = [unit.name, ids[unit.name], digests[diagnostic]]
+    identity.append(unit.setting.identity())
+    if is_vectors(unit.name):  # they answer open questions from another model's words
+        identity.append(ids.get(vocabulary_model or ""))
+    return f"{unit.name} on {diagnostic} {json.dumps(unit.varied)} {digest_of(identity)}"
+
+
 def _tables(
     plan: Plan, units: Sequence[Unit], table: pd.DataFrame, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -217,14 +235,14 @@ def _tables(
     varied: dict[int, Mapping[str, str]] = {-1: {}, **dict(enumerate(u.varied for u in units))}
     metrics = pd.concat(
         [
-            _with_settings(summarise(own, seed), varied[int(str(number))])
-            for number, own in table.groupby("unit", sort=False)
+            _with_settings(summarise(rows, seed), varied[int(str(number))])
+            for number, rows in table.groupby("unit", sort=False)
         ],
         ignore_index=True,
     )
     comparisons = []
     for settings in plan.combinations():
-        asked = [number for number, own in varied.items() if own.items() <= settings.items()]
+        asked = [number for number, some in varied.items() if some.items() <= settings.items()]
         together = table[table["unit"].isin(asked)]
         comparisons.append(_with_settings(compare_models(together), settings))
     for name in SETTINGS:
@@ -247,7 +265,11 @@ def _units(
     units: dict[tuple[str, str], Unit] = {}
     for name in names:
         for settings in plan.combinations():
-            varied = {key: value for key, value in settings.items() if key in MATTERS[kinds[name]]}
+            varied = {
+                key: value
+                for key, value in settings.items()
+                if key in FAMILIES[kinds[name]].settings
+            }
             of_model: dict[str, Any] = {k: v for k, v in varied.items() if k != "article"}
             article = cast(Article, varied.get("article", Setting.article))
             setting = Setting(article, "shuffled" in plan.controls, replace(options, **of_model))

@@ -1,12 +1,13 @@
-"""The tables of the zero-shot probes."""
+"""The tables of the zero-shot probes, and what they and the analyses call things."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from hyperprobe.diagnostic.build import CATEGORIES
+from hyperprobe.diagnostic.build import CATEGORIES, LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
+from hyperprobe.names import is_baseline
 from hyperprobe.probes.zero_shot.metrics import breakdown
 from hyperprobe.render.table import RUN, Cell, Table, count, make_table, p_value, share, show, text
 from hyperprobe.render.terminal import MISSING
@@ -20,6 +21,40 @@ HEADERS = {
     "paired_singular_plural": "paired",
     "paired_aggregate": "paired all",
 }
+PROBE_NAMES = {
+    "singular": "singular",
+    "plural": "plural",
+    "contextual": "contextual",
+    "paired_singular_plural": "paired",
+}
+BERT = "BERT (published)"
+# Columns that say how a model was asked, in the tables of a study.
+SETTINGS = ("article", "dtype", "pll", "causal_scoring")
+
+
+def largest_set(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the set with the most items (of several, the extended one)."""
+    sets = list(dict.fromkeys(table["diagnostic"]))
+    size = [c for c in table.columns if c.startswith("n_") and c not in ("n_templates", "n_false")]
+    if len(sets) == 1 or not size:
+        return table
+    totals = table.groupby("diagnostic", sort=False)[size].max().sum(axis=1)
+    return table[table["diagnostic"] == totals.idxmax()]
+
+
+def has_paper_items(table: pd.DataFrame) -> bool:
+    """Whether a table is about the set of the paper's size, beside which its BERT may stand."""
+    items = table["n_items"] if "n_items" in table else pd.Series([PAPER_SIZE])
+    return set(table["diagnostic"]) == {LM_DIAGNOSTIC_EXTENDED} and bool(
+        (items == PAPER_SIZE).all()
+    )
+
+
+def subjects(models: Iterable[str]) -> list[str]:
+    """The language models of a table's column: neither controls nor vectors, in order."""
+    names = [str(name) for name in dict.fromkeys(models)]
+    controlled = [name for name in names if f"control:{name}" in names]
+    return controlled or [name for name in names if not is_baseline(name)]
 
 
 def print_metrics(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> None:
@@ -44,13 +79,7 @@ def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Itera
     """
     for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
         n_items = rows["n_items"].iloc[0]
-        varying = [key for key in settings if rows[key].dropna().nunique() > 1]
-        if varying:
-            names = [
-                " ".join([str(row["model"]), *(row[k] for k in varying if pd.notna(row[k]))])
-                for row in rows.to_dict("records")
-            ]
-            rows = rows.assign(model=names)
+        rows = with_settings(rows, settings)
         columns = {"model": text("model")} | {name: share(key) for key, name in HEADERS.items()}
         yield make_table(
             f"{diagnostic} ({n_items} items): percent right ± half the 95 % interval",
@@ -59,6 +88,16 @@ def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Itera
             unscored_note(rows),
             "metrics.csv",
         )
+
+
+def with_settings(rows: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
+    """The rows with the settings that vary behind the model's name."""
+    varying = [key for key in settings if rows[key].dropna().nunique() > 1]
+    names = [
+        " ".join([str(row["model"]), *(row[k] for k in varying if pd.notna(row[k]))])
+        for row in rows.to_dict("records")
+    ]
+    return rows.assign(model=names) if varying else rows
 
 
 def unscored_note(rows: pd.DataFrame) -> str:
@@ -129,6 +168,6 @@ def category_table(table: pd.DataFrame) -> Table:
 
 
 def category_order(categories: pd.Series) -> pd.Series:
-    """A sort key: the nine in the order of their groups, a user's own after them."""
-    place = {name: i for i, name in enumerate(CATEGORIES)}
-    return categories.map(lambda name: (place.get(name, len(place)), name))
+    """A sort key: the nine in the order of their groups, those of a user's set after them."""
+    index = {name: i for i, name in enumerate(CATEGORIES)}
+    return categories.map(lambda name: (index.get(name, len(index)), name))

@@ -1,5 +1,6 @@
 """Classifier probes from folds to tables, on few words and a tiny model."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -10,21 +11,25 @@ import pytest
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
+from hyperprobe.finished import load
+from hyperprobe.models.static import StaticModel
 from hyperprobe.names import CHARACTERS, EMBEDDED, EMBEDDED_VECTORS
-from hyperprobe.probes.classify import ClassifyResult, classify, net, probe
-from hyperprobe.probes.classify import tables as classify_tables
+from hyperprobe.probes.classify import net, probe, report
 from hyperprobe.probes.classify.answers import answer
-from hyperprobe.probes.classify.figures import classify_figures, folds_figure, layers_figure
+from hyperprobe.probes.classify.figures import folds_figure, layers_figure
 from hyperprobe.probes.classify.metrics import summarise
 from hyperprobe.probes.classify.pairs import make_folds
+from hyperprobe.probes.classify.probe import ClassifyResult, classify
 from hyperprobe.probes.classify.representations import (
     Representation,
     characters,
     represent,
-    static_vectors,
 )
+from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import save_figures
+from hyperprobe.render.table import show
 from hyperprobe.runs.files import write_frame
+from hyperprobe.runs.read import read_run
 
 ANALYSES = ("layers", "control-task", "code-length")
 
@@ -133,7 +138,7 @@ def test_encodings_are_stored_by_content(
     (stored,) = tmp_path.iterdir()
     stored.write_bytes(stored.read_bytes()[:100])  # damaged: encoded again
     assert represent(name, folds, tmp_path).vectors.equal(first.vectors)
-    monkeypatch.setattr("hyperprobe.probes.classify.representations.encode", None)
+    monkeypatch.setattr("hyperprobe.models.embedding.Encoder.encode", None)
     assert represent(name, folds, tmp_path).vectors.equal(first.vectors)
     with pytest.raises(TypeError):
         represent(name, folds.iloc[::2], tmp_path)
@@ -162,7 +167,8 @@ def test_static_vectors_in_any_case():
     class Words(dict):
         vector_size = 2
 
-    table, unknown = static_vectors(Words(robin=[1, 2], Eel=[3, 4]), ["Robin", "Eel", "eel"])
+    model = StaticModel("words", Words(robin=[1, 2], Eel=[3, 4]), {})
+    table, unknown = model.vectors_of(["Robin", "Eel", "eel"])
     assert table.tolist() == [[1, 2], [3, 4], [0, 0]] and unknown == ["eel"]
 
 
@@ -206,21 +212,40 @@ def test_bad_settings(folds_file: Path, tmp_path: Path, tiny_models):
 
 
 def test_tables_and_figures(result: ClassifyResult, capsys, tmp_path: Path):
-    classify_tables.print_accuracy(result.metrics)
-    classify_tables.print_details(result.metrics)
-    classify_tables.print_layers(result.layers)
+    for table in result.tables():
+        show(table)
     shown = capsys.readouterr().out
     for text in ("seen hypernyms", "characters (hypernym only)", "50.0 ±0.0", "false positives",
                  "selectivity", "compression", "word2vec has no vector"):  # fmt: skip
         assert text in shown
-    paths = save_figures(tmp_path, classify_figures(result.predictions, result.layers))
-    assert {p.name for p in paths} == {"folds.svg", "folds.png", "layers.svg", "layers.png"}
-    again = save_figures(tmp_path / "again", classify_figures(result.predictions, result.layers))
-    assert [p.read_bytes() for p in paths] == [p.read_bytes() for p in again]
+    listed = json.loads((result.folder / "run.json").read_text())["files"]
+    names = ["folds.png", "folds.svg", "layers.png", "layers.svg"]
+    assert sorted(name for name in listed if name.endswith((".svg", ".png"))) == names
+    assert set(result.figures) == {"folds", "layers"}
+    again = dataclasses.replace(result, folder=tmp_path)
+    for name in save_figures(again, report.pictures(result.predictions, result.layers)):
+        assert (tmp_path / name).read_bytes() == (result.folder / name).read_bytes()
     assert len(folds_figure(result.predictions).axes) == 2
     (axes,) = layers_figure(result.layers).axes
     assert [list(line.get_xdata()) for line in axes.lines][:2] == [[0, 1, 2], [0, 1, 2]]
     json.dumps(result.metrics.to_dict("records"), default=float)
+
+
+def test_a_loaded_run_says_the_same_in_a_report(result: ClassifyResult, tiny_models):
+    loaded = load(result.folder)
+    assert isinstance(loaded, ClassifyResult) and repr(loaded) == repr(result)
+    said = report.part({"A": read_run(result.folder)})
+    assert said.subjects == (str(tiny_models["bert"]),)
+    assert [section.id for section in said.sections] == ["classify-A", "classify-A-details"]
+    blocks = [block for section in said.sections for block in section.blocks]
+    names = [block.name for block in blocks if isinstance(block, Picture)]
+    assert names == ["classify-A-folds", "classify-A-layers"]
+    assert len(blocks) == len(names) + len(result.tables())
+    assert all(block.source.endswith("of run A") for block in blocks)
+    unseen = result.metrics[result.metrics["setting"] == "unseen"].set_index(["model", "input"])
+    first, second = said.findings
+    assert f"{unseen['accuracy_mean'][said.subjects[0], 'full']:.1f} %" in first.text
+    assert "from the hypernym alone 50.0 %" in first.text and "seen the hypernyms" in second.text
 
 
 def test_a_representation_of_some_rows():

@@ -76,7 +76,7 @@ def test_fetch_verifies_and_unpacks_once(server: Server, tmp_path: Path):
 
 def test_a_download_that_was_cut_off_goes_on(server: Server, tmp_path: Path):
     server.stop_after = 40
-    with pytest.raises(UserError, match="goes on from there"):
+    with pytest.raises(UserError, match="continues from there"):
         fetch(tmp_path / "data", server.url, digest(server.body))
     assert not (tmp_path / "data").exists()
     server.stop_after = len(server.body)

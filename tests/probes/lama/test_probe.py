@@ -12,24 +12,24 @@ from scipy.stats import spearmanr
 from hyperprobe.cli.lama import join_vocab_models
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
-from hyperprobe.probes.lama.figures import lama_figures
+from hyperprobe.models.reference_tokens import reference_tokenise
+from hyperprobe.probes.lama import report, sources, wordnet_facts
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
-    fit,
     predict_facts,
     predict_freq,
     predict_mentions,
     predict_negated,
 )
-from hyperprobe.probes.lama.probe import lama
+from hyperprobe.probes.lama.probe import LamaResult, lama
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
-from hyperprobe.probes.lama.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.sources import Relation
-from tests.cli.test_cli import one_line_error, run
-from tests.kills import finished_cells, kill_after
+from hyperprobe.runs.read import read_run
+from tests.commands import finished_cells, kill_after, one_line_error, run
 
 CANDIDATES = CandidateSet(("bird", "fish", "tree", "tool", "house"))
 RELATION = Relation(
@@ -130,7 +130,7 @@ def test_ten_mentions_of_a_fact(bert: Any):
 
 def test_a_text_that_is_too_long_is_cut_around_its_slot(bert: Any):
     long = first_slot("the bird " * 150 + "is a [MASK] in " + "snow " * 150 + ".", "1", "bird")
-    (cut,) = fit(bert, [long])
+    (cut,) = bert.fit([long])
     assert cut.left.endswith("bird is a ") and cut.right.startswith(" in snow")
     assert 240 < len(bert.tokenizer(cut.text)["input_ids"]) <= bert.max_tokens
     assert bert.score([cut], CANDIDATES).shape == (1, 5)
@@ -197,9 +197,20 @@ def test_a_users_source_from_python(tmp_path: Path, tiny_models: dict[str, Path]
     own = result.metrics[result.metrics["model"] == model].set_index(["relation", "ranking"])
     assert own["n_facts"].loc["micro"].tolist() == [36, 36]
     assert (own.xs("filtered", level=1)["mrr"] >= own.xs("raw", level=1)["mrr"]).all()
-    assert set(result.tables["negated.csv"]["relation"]) == {"P0", "P1", "P2", "macro"}
-    figures = lama_figures(result.tables)
-    assert list(figures) == ["p_at_k", "correlations"] and len(figures["p_at_k"].axes) == 1
+    assert set(result.frames["negated.csv"]["relation"]) == {"P0", "P1", "P2", "macro"}
+    assert set(result.figures) == {"p_at_k", "correlations"}
+    loaded = load(result.folder)
+    assert isinstance(loaded, LamaResult) and repr(loaded) == repr(result)
+    said = report.part({"A": read_run(result.folder)})
+    assert said.subjects == (model,)
+    blocks = [block for section in said.sections for block in section.blocks]
+    assert len(blocks) == len(result.tables()) + len(result.figures)
+    macro = result.metrics.query("relation == 'macro' and ranking == 'raw'").set_index("model")[
+        "p_at_1"
+    ]
+    facts, negated = said.findings
+    assert f"{macro[model]:.1f} %" in facts.text and f"{macro['freq']:.1f} %" in facts.text
+    assert negated.lead == "Negated facts" and negated.run == "A"
     for name in ("predictions.parquet", "metrics.csv", "facts.csv", "p_at_k.csv", "run.json"):
         assert (result.folder / name).is_file()
     assert pd.read_parquet(result.folder / "predictions.parquet")["top"].str.len().max() == 10
@@ -240,7 +251,7 @@ def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Pat
     prompts = tmp_path / "P1.jsonl"
     prompts.write_text('{"pattern": "[X] is a [Y] ."}\n{"pattern": "some [X] are [Y] ."}\n')
     result = lama([model], [source], prompts=prompts, results=tmp_path)
-    assert result.tables["consistency.csv"]["n_patterns"].tolist() == [2]
+    assert result.frames["consistency.csv"]["n_patterns"].tolist() == [2]
     assert set(result.metrics["relation"]) == {"P1", "N-1", "macro", "micro"}
     with pytest.raises(UserError, match="for none of the relations asked"):
         lama([model], [source], relations=["P0"], prompts=prompts, results=tmp_path)
@@ -249,7 +260,20 @@ def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Pat
 # -- the command ------------------------------------------------------------------------
 
 
-def test_lama_with_no_options(tmp_path: Path):
+@pytest.fixture
+def few_wordnet_facts(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any) -> None:
+    """The first facts of each relation that ships."""
+    folder = tmp_path_factory.mktemp("few")
+    (folder / "WordNet").mkdir()
+    for path in Path(str(wordnet_facts.FOLDER)).glob("WordNet/*.jsonl"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / "WordNet" / path.name).write_text("".join(lines[:60]), encoding="utf-8")
+    relations = Path(str(wordnet_facts.FOLDER)) / "relations.jsonl"
+    (folder / "relations.jsonl").write_bytes(relations.read_bytes())
+    monkeypatch.setattr(sources, "WORDNET_FOLDER", folder)
+
+
+def test_lama_with_no_options(tmp_path: Path, few_wordnet_facts: None):
     done = run(tmp_path, "lama")
     assert done.returncode == 0, done.stderr
     for text in ("wordnet is-a", "freq", "word2vec", "embedded", "macro P@1", "filtered"):
@@ -304,13 +328,15 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: tuple[str,
     assert says in one_line_error(run(tmp_path, "lama", *arguments))
 
 
-def test_a_killed_run_goes_on_without_repeating_what_was_done(tmp_path: Path):
-    source = str(write_source(tmp_path / "facts", 41))
-    command = ["lama", "--source", source, "--json"]
+def test_a_killed_run_goes_on_without_repeating_what_was_done(
+    tmp_path: Path, tiny_models: dict[str, Path]
+):
+    source = str(write_source(tmp_path / "facts", 5))
+    command = ["lama", "--model", str(tiny_models["bert"]), "--source", source, "--json"]
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
-    before = kill_after(tmp_path, command, 10)
-    assert 10 <= len(before) < 4 * 41
+    before = kill_after(tmp_path, command, 3)
+    assert 3 <= len(before) < 4 * 5
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
     after = finished_cells(tmp_path)
-    assert len(after) == 4 * 41 and all(after[path] == time for path, time in before.items())
+    assert len(after) == 4 * 5 and all(after[path] == time for path, time in before.items())
     assert rows == whole

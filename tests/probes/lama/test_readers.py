@@ -163,7 +163,7 @@ def test_marks_in_a_subject_are_text():
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ([DESCRIPTION, DESCRIPTION], "line 2: relation 'P1' is there twice"),
+        ([DESCRIPTION, DESCRIPTION], "line 2: relation 'P1' occurs twice"),
         ([{**DESCRIPTION, "template": "[X]"}], r"line 1: .*write \[Y\] exactly once"),
         ([{**DESCRIPTION, "template": "[X] [Y] [MASK]"}], r"line 1: .*holds \[MASK\]"),
         ([{**DESCRIPTION, "type": "M-N"}], "line 1: type: "),
@@ -188,7 +188,7 @@ def test_a_folder_of_facts_itself(tmp_path: Path):
     (inside / "relations.jsonl").write_text(json.dumps({**DESCRIPTION, "relation": "P2"}))
     assert [r.name for r in load_relations(str(inside))] == ["P2"]
     (inside / "macro.jsonl").write_text(json.dumps(FACT))
-    with pytest.raises(UserError, match="a row macro of their own"):
+    with pytest.raises(UserError, match="has a row macro"):
         load_relations(str(inside / "macro.jsonl"))
 
 

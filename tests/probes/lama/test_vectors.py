@@ -11,6 +11,16 @@ import torch
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
+from hyperprobe.models.prompt_vectors import (
+    encode_clozes,
+    encode_subjects,
+    frozen,
+    plain_words,
+    random_vectors,
+    score_vectors,
+    slot_logits,
+    vectors_of_prompt,
+)
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.lama.predictions import predict_facts
 from hyperprobe.probes.lama.probe import lama
@@ -23,18 +33,12 @@ from hyperprobe.probes.lama.prompts import (
 )
 from hyperprobe.probes.lama.protocol import Fact
 from hyperprobe.probes.lama.sources import Relation
-from hyperprobe.probes.lama.vectors import (
-    encode_clozes,
-    encode_subjects,
-    score_vectors,
-    slot_logits,
-)
 from hyperprobe.probes.prompts import autoprompt as search
-from hyperprobe.probes.prompts.autoprompt import allowed_tokens, autoprompt, likely_tokens
+from hyperprobe.probes.prompts.autoprompt import autoprompt, likely_tokens
 from hyperprobe.probes.prompts.controls import RANDOM_EMBEDDINGS, RANDOM_MODEL, load_control
 from hyperprobe.probes.prompts.finetune import finetuned
-from hyperprobe.probes.prompts.learning import Exercise, descend, frozen, seeded
-from hyperprobe.probes.prompts.optiprompt import optiprompt, random_vectors, vectors_of
+from hyperprobe.probes.prompts.learning import QuestionSet, descend, seeded
+from hyperprobe.probes.prompts.optiprompt import optiprompt
 from hyperprobe.probes.prompts.splits import Split
 from tests.probes.lama.test_probe import write_source
 
@@ -83,7 +87,7 @@ def test_vectors_that_are_rows_of_the_table_answer_as_tokens(
     """All at once, slot alone, against one text at a time, all places, from token ids."""
     model = load_model(str(tiny_models[shape]))
     candidates = CandidateSet(tuple(w for w in ("a", "is", "bird") if len(model.pieces(w)) == 1))
-    pattern, vectors = vectors_of(model, template)
+    pattern, vectors = vectors_of_prompt(model, template)
     tokens = [
         token
         for part in template.replace("[X]", "").replace("[Y]", "").split()
@@ -95,7 +99,7 @@ def test_vectors_that_are_rows_of_the_table_answer_as_tokens(
     columns = [model.pieces(word)[0] for word in candidates.words]
     for i, question in enumerate(encode_subjects(model, subjects, pattern)):
         ids = torch.tensor([question.ids])
-        ids[0, list(question.places)] = torch.tensor(tokens)
+        ids[0, list(question.positions)] = torch.tensor(tokens)
         with torch.no_grad():
             logits = model.model(input_ids=ids).logits[0, question.slot].log_softmax(dim=0)
         assert found[i] == pytest.approx(logits[columns].numpy(), abs=1e-5)
@@ -104,7 +108,7 @@ def test_vectors_that_are_rows_of_the_table_answer_as_tokens(
 
 def test_vectors_of_the_words_answer_as_the_words(bert: Any):
     for template in ("[X] is a [Y] .", "the [Y], [X] are trees."):
-        pattern, vectors = vectors_of(bert, template)
+        pattern, vectors = vectors_of_prompt(bert, template)
         found = score_vectors(
             bert, [f.subject for f in FACTS], pattern, vectors.numpy(), CANDIDATES
         )
@@ -122,7 +126,7 @@ def test_only_the_vectors_move(bert: Any):
     assert same(before, weights(bert))
     assert all(p.grad is None and p.requires_grad for p in bert.model.parameters())
     assert not bert.model.training
-    _, start = vectors_of(bert, RELATION.template)
+    _, start = vectors_of_prompt(bert, RELATION.template)
     assert found.vectors.shape == tuple(start.shape)
     assert not np.array_equal(found.vectors, start.numpy())
 
@@ -134,7 +138,7 @@ def test_vectors_learn(bert: Any, start: str, n: int, monkeypatch: pytest.Monkey
     found = optiprompt(bert, split, CANDIDATES, seed=0, start=start)
     assert len(found.vectors) == count_places(found.templates[0]) == n
     if start == "manual":
-        template, vectors = vectors_of(bert, RELATION.template)
+        template, vectors = vectors_of_prompt(bert, RELATION.template)
     else:
         with seeded(0):
             template, vectors = random_vectors(bert, n)
@@ -160,7 +164,7 @@ def test_learning_draws_no_random_numbers_of_others(bert: Any):
 def test_the_loss_is_that_of_the_candidates_alone(bert: Any):
     template, vectors = random_vectors(bert, 5)
     questions = encode_subjects(bert, [fact.subject for fact in FACTS], template)
-    exercise = Exercise.of(bert, questions, FACTS, CANDIDATES)
+    exercise = QuestionSet.of(bert, questions, FACTS, CANDIDATES)
     with torch.no_grad():
         loss = exercise.loss(bert, range(5), vectors)
         places = [bert.pieces(word)[0] for word in CANDIDATES.words]
@@ -201,7 +205,7 @@ def test_a_long_subject_loses_its_first_tokens(bert: Any):
     assert len(question.ids) == bert.max_tokens
     tokens = bert.tokenizer.convert_ids_to_tokens(list(question.ids))
     assert tokens[0] == "[CLS]" and tokens[-5] == "robin"
-    assert question.slot == len(tokens) - 3 and question.places == (len(tokens) - 4,)
+    assert question.slot == len(tokens) - 3 and question.positions == (len(tokens) - 4,)
 
 
 # -- files ------------------------------------------------------------------------------
@@ -280,10 +284,10 @@ def test_text_prompts_come_back(tmp_path: Path):
 def test_autoprompt_solves_a_problem_of_two_tokens(bert: Any, monkeypatch: pytest.MonkeyPatch):
     words = ["snow", "winter", "when", "some", "in", "are", "perches", ","]
     ids = torch.tensor([bert.pieces(word)[0] for word in words])
-    monkeypatch.setattr(search, "allowed_tokens", lambda model, objects: ids)
+    monkeypatch.setattr(search, "plain_words", lambda model, without: ids)
     split = Split(RELATION, FACTS, [], [], {})
     questions = encode_subjects(bert, [f.subject for f in FACTS], "[X] [V1] [V2] [Y] .")
-    exercise = Exercise.of(bert, questions, FACTS, CANDIDATES)
+    exercise = QuestionSet.of(bert, questions, FACTS, CANDIDATES)
     table = bert.model.get_input_embeddings().weight.detach()
     quality = {
         (a, b): exercise.quality(bert, table[torch.stack([ids[i], ids[j]])])
@@ -302,7 +306,7 @@ def test_candidates_are_those_of_the_gradient(bert: Any):
     with frozen(bert), seeded(0):
         template, _ = random_vectors(bert, 2)
         questions = encode_subjects(bert, [f.subject for f in FACTS], template)
-        exercise = Exercise.of(bert, questions, FACTS, CANDIDATES)
+        exercise = QuestionSet.of(bert, questions, FACTS, CANDIDATES)
         table = bert.model.get_input_embeddings().weight.detach()
         triggers = torch.tensor([bert.pieces(w)[0] for w in ("snow", "winter")])
         allowed = torch.arange(5, 40)
@@ -324,7 +328,7 @@ def test_candidates_are_those_of_the_gradient(bert: Any):
 @pytest.mark.parametrize("shape", ["bert", "roberta"])
 def test_triggers_are_words_that_are_read_as_they_are(shape: str, tiny_models: dict[str, Path]):
     model = load_model(str(tiny_models[shape]))
-    tokens = allowed_tokens(model, {"bird"}).tolist()
+    tokens = plain_words(model, {"bird"}).tolist()
     words = [model.tokenizer.decode([token]).strip() for token in tokens]
     assert len(words) > 20 and "bird" not in words and "birds" in words
     assert not set(tokens) & set(model.tokenizer.all_special_ids)

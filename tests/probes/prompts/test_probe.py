@@ -12,16 +12,18 @@ import pytest
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
+from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.lama.prompts import load_prompts
 from hyperprobe.probes.lama.protocol import Fact, Vocabulary
 from hyperprobe.probes.lama.sources import Relation, load_relations
+from hyperprobe.probes.prompts import report
 from hyperprobe.probes.prompts.asked import SearchOptions
 from hyperprobe.probes.prompts.classifiers import majority, predict_class_prior, predict_naive_bayes
 from hyperprobe.probes.prompts.controls import load_control
 from hyperprobe.probes.prompts.metrics import mark_outcomes, paper_tables, summarise_prompts
-from hyperprobe.probes.prompts.probe import prompts
+from hyperprobe.probes.prompts.probe import PromptsResult, prompts
 from hyperprobe.probes.prompts.splits import (
     Split,
     check_split,
@@ -31,8 +33,8 @@ from hyperprobe.probes.prompts.splits import (
 )
 from hyperprobe.probes.prompts.texts import best_of, mine_templates
 from hyperprobe.probes.prompts.uhn import leaks_answer
-from tests.cli.test_cli import one_line_error, run
-from tests.kills import finished_cells, kill_after
+from hyperprobe.runs.read import read_run
+from tests.commands import finished_cells, kill_after, one_line_error, run
 
 WORDS = ("bird", "fish", "tree", "tool", "house")
 VOCABULARY = Vocabulary(None, CandidateSet(WORDS))
@@ -352,6 +354,17 @@ def test_every_method_and_control(tmp_path: Path, tiny_models: dict[str, Path]):
     assert sum(name.endswith("lpaqa/P0.jsonl") for name in kept) == 3
     found = load_prompts(next(result.folder.glob("prompts/*/optiprompt")))
     assert set(found) == {"P0", "P1"}
+    assert set(result.figures) == {"majority"}
+    loaded = load(result.folder)
+    assert isinstance(loaded, PromptsResult) and repr(loaded) == repr(result)
+    said = report.part({"A": read_run(result.folder)})
+    blocks = [block for section in said.sections for block in section.blocks]
+    assert len(blocks) == len(result.tables()) + 1 and said.subjects == (model,)
+    macro = rows[rows["relation"] == "macro"].set_index(["method", "control"])["p_at_1"]
+    searched = [macro[method, "none"] for method in methods]
+    assert f"{max(searched):.1f} %" in said.findings[0].text
+    assert f"the manual prompt on {macro['manual', 'none']:.1f} %" in said.findings[0].text
+    assert "% with random model and" in said.findings[1].text
     # Each relation alone gets what it gets among others.
     alone = prompts([model], ["optiprompt"], ["none"], [source], relations=["P1"],
                     search=SearchOptions("5"), results=tmp_path / "alone")  # fmt: skip
@@ -423,14 +436,14 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: tuple[str,
 
 
 def test_a_killed_search_goes_on(tmp_path: Path, tiny_models: dict[str, Path]):
-    source, model = str(write_source(tmp_path / "facts", 12)), str(tiny_models["bert"])
+    source, model = str(write_source(tmp_path / "facts", 5)), str(tiny_models["bert"])
     command = ["prompts", "--model", model, "--source", source, "--control", "none",
                "--method", "autoprompt", "--steps", "1", "--json"]  # fmt: skip
-    before = kill_after(tmp_path, command, 26)
-    assert 26 <= len(before) < 36  # after baselines and manual, amid the search
+    before = kill_after(tmp_path, command, 11)
+    assert 11 <= len(before) < 15  # after baselines and manual, amid the search
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
     after = finished_cells(tmp_path)
-    assert len(after) == 36 and all(after[path] == when for path, when in before.items())
+    assert len(after) == 15 and all(after[path] == when for path, when in before.items())
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
     assert rows == whole
     counts = Counter(row["method"] for row in rows if row["relation"] == "P0")

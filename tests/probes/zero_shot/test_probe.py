@@ -117,7 +117,7 @@ def test_a_run_has_its_baselines_and_files(result, tiny_models: dict[str, Path])
     files = {path.name for path in result.folder.iterdir() if path.is_file()}
     assert files == {
         "run.json", "predictions.parquet", "metrics.csv", "mcnemar.csv", "breakdown.csv",
-        "confusion.csv",
+        "confusion.csv", "accuracy.svg", "accuracy.png",
     }  # fmt: skip
     stored = pd.read_parquet(result.folder / "predictions.parquet")
     assert len(stored) == len(result.predictions)

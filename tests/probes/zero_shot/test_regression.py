@@ -1,20 +1,45 @@
 """The embedded model's tables, stored under `results/reference`, recomputed."""
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pandas as pd
 import pytest
 
 from hyperprobe.names import EMBEDDED
 from hyperprobe.probes.zero_shot.metrics import METRICS
-from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
+from hyperprobe.probes.zero_shot.probe import ZeroShotResult
+from tests.commands import run
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference" / "zero-shot-metrics.csv"
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> ZeroShotResult:
-    return zero_shot(controls=["shuffled", "random"], results=tmp_path_factory.mktemp("results"))
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CompletedProcess[str]]:
+    """The main job as a user runs it, with all controls: its folder, and what it says."""
+    folder = tmp_path_factory.mktemp("work")
+    controls = ("--control", "shuffled", "--control", "random")
+    return folder, run(folder, "zero-shot", "--paired", *controls)
+
+
+@pytest.fixture(scope="module")
+def result(done: tuple[Path, CompletedProcess[str]]) -> ZeroShotResult:
+    (folder,) = (done[0] / "results").iterdir()
+    tables = (pd.read_csv(folder / name) for name in ("metrics.csv", "mcnemar.csv"))
+    return ZeroShotResult(folder, pd.read_parquet(folder / "predictions.parquet"), *tables)
+
+
+def test_the_main_job_from_the_command_line(done: tuple[Path, CompletedProcess[str]]):
+    folder, said = done
+    assert said.returncode == 0, said.stderr
+    for text in (
+        "lm-diagnostic (18 items)", "lm-diagnostic-extended (576 items)", "majority", "word2vec",
+        "glove", "fasttext", "control:embedded", "McNemar", "vegetable",
+    ):  # fmt: skip
+        assert text in said.stdout
+    (results,) = (folder / "results").iterdir()
+    assert str(results.relative_to(folder)) in said.stderr
+    assert len(pd.read_csv(results / "metrics.csv")) == 2 * 8
 
 
 def test_the_embedded_tables_are_as_stored(result: ZeroShotResult):

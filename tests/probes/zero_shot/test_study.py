@@ -3,10 +3,8 @@
 import json
 import os
 import random
-import resource
 import shutil
 import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hyperprobe import cli
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.probes.zero_shot.study import read_plan, study
+from tests.commands import end_of, fork, wait_until
 from tests.tiny_models import save_model
 
 
@@ -76,15 +74,15 @@ def test_every_model_under_the_settings_that_matter(models: list[str], tmp_path:
 def test_a_study_that_grows_costs_what_is_new(
     models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from hyperprobe.probes.zero_shot import ask as zero_shot
+    from hyperprobe.probes.zero_shot import ask
 
     first = study(write_study(tmp_path, models[:1]), tmp_path)
     cells = {path: path.stat().st_mtime_ns for path in tmp_path.glob("study/cells/*")}
     tables = {path: path.read_bytes() for path in first.folder.iterdir()}
     asked: list[str] = []
-    original = zero_shot.load_model
+    original = ask.load_model
     monkeypatch.setattr(
-        zero_shot, "load_model", lambda name, *how: (asked.append(name), original(name, *how))[1]
+        ask, "load_model", lambda name, *how: (asked.append(name), original(name, *how))[1]
     )
     second = study(write_study(tmp_path, [models[0], models[2]]), tmp_path)
     assert asked == [models[2]] and second.folder != first.folder
@@ -139,34 +137,8 @@ def test_a_file_that_is_no_study(tmp_path: Path, text: str, message: str):
 
 
 def start(path: Path, results: Path, limit: int = 0) -> int:
-    """The study's command in a fork of this process, which has loaded torch: its process id.
-
-    What it says goes to `results.txt`; its files may have `limit` bytes, if given.
-    """
-    child = os.fork()
-    if child:
-        return child
-    try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        said = os.open(results.with_suffix(".txt"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(said, 1)
-        os.dup2(said, 2)
-        sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
-        if limit:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        sys.argv = ["hyperprobe", "study", str(path), "--results", str(results)]
-        cli.main()
-    except SystemExit as end:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(int(end.code or 0))
-    finally:
-        os._exit(70)
-
-
-def end_of(child: int) -> int:
-    """The exit code of a fork, negative for a signal."""
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    """The study's command in a fork: its process id. What it says goes beside `results`."""
+    return fork(path.parent, "study", path.name, "--results", str(results), limit=limit)
 
 
 def cells_of(results: Path) -> dict[Path, int]:
@@ -209,13 +181,11 @@ def test_ctrl_c_in_a_study(models: list[str], tmp_path: Path):
     results = tmp_path / "results"
     path = write_study(tmp_path, models)
     child = start(path, results)
-    deadline = time.monotonic() + 60
-    while not cells_of(results):
-        assert time.monotonic() < deadline
+    wait_until(child, lambda: cells_of(results))
     os.kill(child, signal.SIGINT)
     assert end_of(child) == 130
-    said = (tmp_path / "results.txt").read_text()
-    assert said.count("\n") == 1 and "the same command goes on" in said
+    said = (tmp_path / "said.txt").read_text()
+    assert said.count("\n") == 1 and "the same command continues" in said
     assert not list(results.rglob("run.json"))
 
 
@@ -227,7 +197,7 @@ def test_a_full_disk(models: list[str], tmp_path: Path):
     assert (whole / "predictions.parquet").stat().st_size > largest_cell
     results = tmp_path / "results"
     assert end_of(start(path, results, limit=largest_cell)) == 2
-    said = (tmp_path / "results.txt").read_text()
+    said = (tmp_path / "said.txt").read_text()
     assert said.count("\n") == 1 and "cannot write" in said and "free some space" in said
     kept = cells_of(results)
     assert kept and not list(results.rglob("*.partial")) and not list(results.rglob("run.json"))

@@ -11,7 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hyperprobe.models.base import ClozeModel
+from hyperprobe.models.masked import MaskedModel
+
 Tokenise = Callable[[Sequence[str]], list[list[int]]]
+
+
+def use_reference_tokens(model: ClozeModel) -> None:
+    """From now on a masked model reads its texts as the reference code did, where that knew its
+    kind of tokenizer; other models stay as they are."""
+    if isinstance(model, MaskedModel) and (rule := reference_tokenise(model.tokenizer)):
+        model.tokenise_by(rule)
 
 
 def reference_tokenise(tokenizer: Any) -> Tokenise | None:

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import bootstrap
 
-from hyperprobe.analysis.memorisation import load_coin, memorisation_effect
+from hyperprobe.analysis.coin import load_coin, memorisation_effect
 from hyperprobe.errors import UserError
 from hyperprobe.statistics.intervals import bootstrap_difference
 

@@ -1,0 +1,51 @@
+"""What a model of a run is: by its description in `run.json`, not by its name alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hyperprobe.names import EMBEDDED_VECTORS, is_baseline, is_vectors
+from hyperprobe.runs.read import FinishedRun
+
+Role = Literal["baseline", "vectors", "language model"]
+# The papers' models beside BERT-base: how their architecture begins, millions of parameters.
+SIZES: dict[str, tuple[str, int, int]] = {
+    "bert_large": ("Bert", 300, 350),
+    "roberta_large": ("Roberta", 340, 370),
+    "albert_xxlarge": ("Albert", 200, 240),
+}
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models of one run, by the name that they have in its tables."""
+
+    described: dict[str, dict[str, Any]]
+
+    @classmethod
+    def of(cls, run: FinishedRun) -> Models:
+        """From the descriptions that the run's cells have left."""
+        found = run.notes.get("models") or {}
+        described = [one for one in found.values() if isinstance(one, dict) and "name" in one]
+        return cls({str(one["name"]): one for one in described})
+
+    def role(self, name: str) -> Role:
+        """Controls and random weights are baselines too."""
+        if is_baseline(name):
+            return "baseline"
+        kind = self.described.get(name, {}).get("kind")
+        is_static = kind == "static" if kind else is_vectors(name)
+        return "vectors" if is_static or name in EMBEDDED_VECTORS else "language model"
+
+    def paper_model(self, name: str) -> str:
+        """The paper's model beside which a language model stands.
+
+        One of `SIZES` if it has that architecture and size, BERT-base for any other.
+        """
+        about = self.described.get(name, {})
+        architecture, n = str(about.get("architecture", "")), about.get("n_parameters") or 0
+        for model, (start, least, most) in SIZES.items():
+            if architecture.startswith(start) and least <= n / 1e6 <= most:
+                return model
+        return "bert_base"

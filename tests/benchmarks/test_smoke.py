@@ -1,0 +1,46 @@
+"""Every benchmark runs, on a handful of items; its numbers are the business of `make benchmark`."""
+
+import pytest
+
+from benchmarks import causal, facts, kills, parity, scoring
+from hyperprobe.cloze import CandidateSet
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.names import EMBEDDED_VECTORS
+from hyperprobe.probes.zero_shot import ask
+
+WORDS = CandidateSet(("bird", "fish", "tree", "tool"))
+
+
+def test_scoring(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(facts, "build_diagnostic", lambda name, size: load_diagnostic(name))
+    some, _ = facts.hypernymy_facts(6, 0)
+    few = [(cloze, WORDS.words[i % len(WORDS)]) for i, (cloze, _) in enumerate(some)]
+    monkeypatch.setattr(scoring, "hypernymy_facts", lambda n, seed: (few[:n], WORDS))
+    monkeypatch.setattr(scoring, "PIPELINE_FACTS", 2)
+    monkeypatch.setattr(facts, "BERT_BASE_VOCABULARY", 200)
+    scoring.main(["--facts", "4", "--memory-facts", "6", "--layers", "1", "--threads", "1"])
+    out = capsys.readouterr().out
+    assert "hyperprobe, bf16" in out
+    assert "reference protocol, restated: 4 of 4 ranks equal hyperprobe's" in out
+    assert "transformers fill-mask pipeline: 2 of 2 ranks equal hyperprobe's" in out
+
+
+def test_causal(capsys: pytest.CaptureFixture[str]):
+    causal.main(
+        ["--layers", "1", "--width", "24", "--sample", "2", "--diagnostic", "lm-diagnostic"]
+    )
+    out = capsys.readouterr().out
+    assert "singular, full" in out and "contextual, continuation" in out
+
+
+def test_parity(capsys: pytest.CaptureFixture[str]):
+    parity.main(["--prompts", "1"])
+    out = capsys.readouterr().out
+    assert "Largest difference from ours" in out and "NO" not in out.split()
+
+
+def test_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(ask, "EMBEDDED_VECTORS", EMBEDDED_VECTORS[:1])
+    kills.main(["--kills", "1", "--items", "2"])
+    out = capsys.readouterr().out
+    assert "0 cells lost, 0 computed again" in out and "0 half-written files left" in out

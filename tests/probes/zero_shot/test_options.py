@@ -1,0 +1,77 @@
+"""How models are asked is the same in a run and in what analyses ask of them again."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from hyperprobe.analysis import variants
+from hyperprobe.analysis.analyze import analyze
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.options import ModelOptions
+from hyperprobe.probes.zero_shot import ask
+from hyperprobe.probes.zero_shot.probe import zero_shot
+from tests.tiny_models import save_model
+
+# Words of several pieces, for which the ways to mask them differ.
+LONG = {"bird": "reptile", "fish": "mammal"}
+SCORES = ["score_reptile", "score_insect", "score_mammal"]
+
+
+@pytest.fixture
+def nouns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Six nouns; and, to save time, no vectors beside the models and one paraphrase."""
+    monkeypatch.setattr(ask, "EMBEDDED_VECTORS", ())
+    monkeypatch.setattr(variants, "TEMPLATES", variants.TEMPLATES[:1])
+    rows = load_diagnostic("lm-diagnostic").drop(columns="negated")
+    rows = rows[rows["hypernym"].isin(["bird", "insect", "fish"])].head(6)
+    plurals = {f"{word}s": f"{long}s" for word, long in LONG.items()} | {"fish": "mammals"}
+    rows = rows.replace({"hypernym": LONG, "hypernym_plural": plurals})
+    path = tmp_path / "six.tsv"
+    rows.to_csv(path, sep="\t", index=False)
+    return str(path)
+
+
+def gold_scores(predictions: pd.DataFrame, model: str) -> pd.DataFrame:
+    """The scores of a model's singular probes by item."""
+    rows = predictions[predictions["model"] == model]
+    if "probe" in rows:
+        rows = rows[rows["probe"] == "singular"]
+    return rows.set_index("item")[[c for c in predictions if c in SCORES]].sort_index()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("causal_scoring", "continuation"), ("pll", "original")]
+)
+def test_an_analysis_asks_as_the_run_did(
+    option: str, value: str, nouns: str, tiny_models: dict[str, Path], tmp_path: Path
+):
+    """A run with the fixed article, asked again with the right answer's article, gives the
+    numbers of a run with that article, and under the same options."""
+    model = str(tiny_models["bert"])
+    if option == "causal_scoring":
+        model = str(save_model("GPT2", tmp_path / "gpt2"))
+    fixed, gold, default = (
+        zero_shot(model, nouns, article, results=tmp_path / "results", **keywords)
+        for article, keywords in (("fixed", {option: value}), ("gold", {option: value}),
+                                  ("gold", {}))
+    )  # fmt: skip
+    analysis = analyze(fixed.folder, results=tmp_path / "results")
+    again = pd.read_parquet(analysis.folder / "predictions.parquet")
+    again = gold_scores(again[again["variant"] == "gold"], model)
+    expected = gold_scores(gold.predictions, model)
+    assert len(expected) == 6 and expected.notna().all(axis=None)
+    pd.testing.assert_frame_equal(again, expected, atol=1e-4, check_like=True)
+    # The other way to ask gives other numbers, so that this test can fail.
+    assert (gold_scores(default.predictions, model) - expected).abs().max(axis=None) > 1e-3
+
+
+def test_options_are_recorded_whole(nouns: str, tiny_models: dict[str, Path], tmp_path: Path):
+    made = zero_shot(
+        str(tiny_models["bert"]), nouns, results=tmp_path, device="cpu", pll="original"
+    )
+    notes = json.loads((made.folder / "run.json").read_text())
+    expected = ModelOptions("cpu", pll="original").identity()
+    assert {key: notes["settings"][key] for key in expected} == expected
+    assert notes["options"]["device"] == "cpu"  # which decides no number
