@@ -34,7 +34,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.names import StrPath, listed
 from hyperprobe.options import RESULTS
 from hyperprobe.progress import progress
-from hyperprobe.runs.files import check_writable, corpus_digests, file_digest, write_text
+from hyperprobe.runs.files import check_writable, corpus_digests, write_text
 from hyperprobe.runs.read import read_run
 from hyperprobe.runs.run import Run
 from hyperprobe.workers import in_order
@@ -142,12 +142,11 @@ def mine(
 
 def _read_back(folder: Path) -> MineResult | None:
     """What an earlier call has finished here, or None if nothing whole is there."""
-    if not (folder / "run.json").exists():
+    try:
+        read_run(folder)
+    except UserError:  # not finished, or changed since
         return None
-    digests = read_run(folder).notes.get("files", {})
     paths = (folder / CONTEXTS, folder / SKIPPED)
-    if not all(path.is_file() and file_digest(path) == digests.get(path.name) for path in paths):
-        return None
     table = pd.read_csv(
         paths[0], sep="\t", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE
     )
