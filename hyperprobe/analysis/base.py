@@ -61,7 +61,7 @@ class Analysis:
     largest set (the singular ones, where there are several probes), and follows `lead`.
     `reason` says why there is nothing, or "".
 
-    `within` names the analysis in whose section this one stands; `is_first` puts the section
+    `within` names the analysis in whose section this one is shown; `is_first` puts the section
     before the others.
     """
 

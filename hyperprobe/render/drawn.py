@@ -1,4 +1,4 @@
-"""Figures of run folders: drawn once, and shown again in a report under names of their own."""
+"""Figures of run folders: drawn once, and shown again in a report under other names."""
 
 from __future__ import annotations
 

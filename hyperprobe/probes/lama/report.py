@@ -266,7 +266,7 @@ def pictures(files: Files) -> Iterator[Picture]:
 
 
 def find(files: Files, label: str = "") -> Iterator[Finding]:
-    """Of the best model on the first source: P@1 beside freq, and what a negation changes."""
+    """Of the best model on the first source: P@1 against freq, and what a negation changes."""
     metrics = files[METRICS]
     source = metrics["source"].iloc[0]
     rows = metrics[(metrics["source"] == source) & (metrics["relation"] == MACRO)]

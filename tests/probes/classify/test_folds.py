@@ -186,7 +186,7 @@ def put(partition: str, column: str, value: str):
         (swap_labels, "this pair has two labels in fold 1 of seen"),
         (repeat_a_row, "this row is there twice in fold 1 of seen"),
         (ask_twice, "this pair is asked twice in fold 1 of seen"),
-        (put("dev", "hyponym_sentence", "Nothing."), "'Ax-[0-9]+' does not stand in 'Nothing.'"),
+        (put("dev", "hyponym_sentence", "Nothing."), "'Ax-[0-9]+' is not in 'Nothing.'"),
         (put("dev", "partition", "valid"), "partition must be one of train, dev, test"),
         (put("dev", "fold", "9" * 5000), "fold must be a number from 1"),
         (put("dev", "fold", "²"), "fold must be a number from 1"),

@@ -145,7 +145,7 @@ def test_the_quick_check_of_a_fact_is_the_schemas(key: str, value: Any):
         ({**FACT, "evidences": [3]}, "line 2: evidences.0: "),
         ({**FACT, "judgments": [{"judgment": []}]}, "line 2: judgments.0.judgment: "),
         ({**FACT, "uuid": [1]}, "line 2: uuid"),
-        ({**FACT, "sub_label": "a [MASK]"}, "holds .MASK., and only one place"),
+        ({**FACT, "sub_label": "a [MASK]"}, "holds .MASK., and only one slot"),
     ],
 )
 def test_a_bad_fact_is_named(tmp_path: Path, row: Any, says: str):
