@@ -41,7 +41,8 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
                 f"classify-{label}",
                 f"A classifier on word vectors (run {label})",
                 "A small net is trained to distinguish hypernyms from others of their group "
-                "and tested on other nouns; with unseen hypernyms, the categories of the test are new too.",
+                "and tested on other nouns; with unseen hypernyms, the categories of the test are "
+                "new too.",
                 blocks=of_run(shown, label, run),
             )
         )
