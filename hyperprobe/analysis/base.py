@@ -37,7 +37,7 @@ class Material:
 
     @property
     def variants(self) -> pd.DataFrame:
-        """`asked`, which is there."""
+        """`asked`, which is not None here."""
         assert self.asked is not None  # noqa: S101 (only called where `has_variants`)
         return self.asked
 

@@ -143,7 +143,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
     )
     part = table[(table["n_errors"] > 0) & ~table["model"].str.contains(":")]
     yield make_table(
-        titled(table, "examples of wrong answers, surest first"),
+        titled(table, "examples of wrong answers, highest scores first"),
         part,
         {
             "kind": lambda row: NAMES[str(row["error"])],

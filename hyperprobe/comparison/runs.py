@@ -94,7 +94,7 @@ def compare(
 
 
 def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str, Any]]:
-    """Any two models, but baselines, on the items that both were asked about."""
+    """Any two models that are not baselines, on the items that both were asked about."""
     asked: dict[str, dict[tuple[str, str], pd.DataFrame]] = {}
     for run in runs:
         table = run.table("predictions.parquet", PREDICTIONS)

@@ -48,10 +48,10 @@ def read_folds(path: Path) -> pd.DataFrame:
 def check_folds(folds: pd.DataFrame, where: Where = lambda i: f"row {i}") -> None:
     """Raise `UserError`, with the file and line of the first row that is wrong, unless in each fold
 
-    - training, dev and test are there, each with as many positive as negative rows;
+    - training, dev and test are present, each with as many positive as negative rows;
     - no hyponym and no sentence is in two partitions; in `unseen` no hypernym of dev
       or test is in training, in `seen` each one is;
-    - no pair has two labels, no row is there twice, dev and test have each pair once;
+    - no pair has two labels, no row occurs twice, dev and test have each pair once;
 
     and unless each word is of one group, and occurs in its sentences.
     """
@@ -81,7 +81,7 @@ def check_folds(folds: pd.DataFrame, where: Where = lambda i: f"row {i}") -> Non
         pair = rows["hyponym"] + " - " + rows["hypernym"]
         two_labels = rows.groupby(["hyponym", "hypernym"])["label"].transform("nunique") > 1
         _refuse(two_labels, where, f"this pair has two labels in {name}", pair)
-        _refuse(rows.duplicated(), where, f"this row is there twice in {name}", pair)
+        _refuse(rows.duplicated(), where, f"this row occurs twice in {name}", pair)
         asked = rows[rows["partition"] != "train"]
         again = asked.duplicated(["hyponym", "hypernym"])
         _refuse(again, where, f"this pair is asked twice in {name}", pair)

@@ -238,7 +238,7 @@ def extra_tables(files: Files) -> Iterator[Table]:
 
 
 def pictures(files: Files) -> Iterator[Picture]:
-    """The figures of those tables that are there, after Petroni et al. (2019)."""
+    """The figures of the tables that exist, after Petroni et al. (2019)."""
     if len(files.get(P_AT_K, ())):
         yield Picture(
             "p_at_k",

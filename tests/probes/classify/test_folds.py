@@ -184,7 +184,7 @@ def put(partition: str, column: str, value: str):
          "half of them|is not in training: 'Ax'"),
         (lambda folds: folds.drop(index=row_of(folds, "dev")), "has 26 positive rows of 53: make"),
         (swap_labels, "this pair has two labels in fold 1 of seen"),
-        (repeat_a_row, "this row is there twice in fold 1 of seen"),
+        (repeat_a_row, "this row occurs twice in fold 1 of seen"),
         (ask_twice, "this pair is asked twice in fold 1 of seen"),
         (put("dev", "hyponym_sentence", "Nothing."), "'Ax-[0-9]+' is not in 'Nothing.'"),
         (put("dev", "partition", "valid"), "partition must be one of train, dev, test"),
