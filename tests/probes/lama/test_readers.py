@@ -254,7 +254,7 @@ GOOD = {"template": "[X] [V1] [V2] [Y]", "relation": "P1", "model": {"name": "m"
         (np.zeros((2, 3), dtype=int), GOOD, "holds no prompt of vectors"),
         (np.zeros((2, 3, 1)), GOOD, "holds no prompt of vectors"),
         (np.zeros(2), GOOD, "holds no prompt of vectors"),
-        (np.zeros((3, 3)), GOOD, "3 vectors of 3 numbers for 2 places"),
+        (np.zeros((3, 3)), GOOD, "3 vectors of 3 numbers, but its template has 2"),
         (np.zeros((2, 0)), GOOD, "2 vectors of 0 numbers"),
         (np.zeros((2, 3)), {**GOOD, "relation": "P2"}, "the vectors of 'P2'"),
         (np.zeros((2, 3)), {**GOOD, "template": 1}, "header: template: "),

@@ -252,7 +252,7 @@ def test_a_copy_of_a_model_is_the_same_model(tiny_models: dict[str, Path], tmp_p
     [
         ("[X] [V1] .", "write [Y] exactly once"),
         ("[X] [V2] [V1] [Y]", "number its vectors"),
-        ("[X] [V1] [Y] .", "2 vectors of 4 numbers for 1 places"),
+        ("[X] [V1] [Y] .", "2 vectors of 4 numbers, but its template has 1"),
     ],
 )
 def test_broken_files_of_vectors_are_told(template: str, says: str, tmp_path: Path):
