@@ -1,7 +1,7 @@
 """The whole recipe: `python -m recipe --source CORPUS --work FOLDER`.
 
 Each stage that left its files in the work folder is not done again; training
-goes on from its last checkpoint.
+continues from its last checkpoint.
 """
 
 from __future__ import annotations

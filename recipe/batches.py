@@ -14,7 +14,7 @@ from recipe.tokens import TEXTS
 
 MAX_TOKENS = 64
 PROSE_TOKENS = 48
-HELD_OUT = 400  # one line in so many is kept for the held-out loss
+HELD_OUT = 400  # one line in this many is kept for the held-out loss
 
 # How often an epoch reads each text: definitions say what things are, and are short.
 SHARES = {"dictionary": 1.0, "sentences": 2.0, "textbooks": 0.25, "fiction": 0.06}

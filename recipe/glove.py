@@ -8,10 +8,10 @@ times smaller and the words that matter are rare:
 - Frequent words are thinned out before counting, as word2vec does, so that a window
   reaches the content words of a definition.
 - The biases stay at what independence gives, log x_i. + log x_.j - log x_.., so that w . c
-  says how much oftener than by chance two words meet. A rare word's counts are all about
-  one: biases that learn explain them alone, and its vector learns nothing.
+  says how much more often than by chance two words meet. A rare word's counts are all about
+  one: trained biases alone explain them, and its vector learns nothing.
 - Not AdaGrad but alternating least squares with a ridge: each word's vector is solved for
-  exactly while the others stand still. A rare word is fitted as well as a frequent one,
+  exactly while the others are fixed. A rare word is fitted as well as a frequent one,
   in two sweeps; AdaGrad hardly moves it (docs/embedded-model.md has the figures).
 """
 
@@ -41,7 +41,7 @@ def frequent_words(work: Path, n: int = 30_000, min_count: int = 2) -> list[str]
 def count_pairs(
     lines: Path, index: dict[str, int], window: int, sample: float, seed: int
 ) -> csr_matrix:
-    """Symmetric weighted co-occurrences [n_words, n_words]; unknown words are passed over.
+    """Symmetric weighted co-occurrences [n_words, n_words]; unknown words are skipped.
 
     An occurrence of a word with the share f is kept with probability sqrt(sample / f).
     """
@@ -52,15 +52,15 @@ def count_pairs(
             known = [index[word] for word in line.split() if word in index]
             ids += known
             line_of += [number] * len(known)
-    word, place = np.array(ids, dtype=np.int32), np.array(line_of, dtype=np.int32)
+    word, line_number = np.array(ids, dtype=np.int32), np.array(line_of, dtype=np.int32)
     n = len(index)
     share = np.bincount(word, minlength=n) / len(word)
     keep = np.sqrt(sample / np.maximum(share, sample))
     kept = np.random.default_rng(seed).random(len(word)) < keep[word]
-    word, place = word[kept], place[kept]
+    word, line_number = word[kept], line_number[kept]
     total = csr_matrix((n, n), dtype=np.float32)
     for distance in range(1, window + 1):
-        same = place[:-distance] == place[distance:]
+        same = line_number[:-distance] == line_number[distance:]
         left, right = word[:-distance][same], word[distance:][same]
         weight = np.full(len(left), 1 / distance, dtype=np.float32)
         total = total + coo_matrix((weight, (left, right)), shape=(n, n)).tocsr()
@@ -77,7 +77,7 @@ def fit(pairs: csr_matrix, width: int, sweeps: int, seed: int) -> np.ndarray:
     ridge = RIDGE * np.eye(width, dtype=np.float32)
 
     def solve(others: np.ndarray) -> tuple[np.ndarray, float]:
-        """The best vectors to meet `others`, and the mean cost of a pair."""
+        """The best vectors given those of the `others`, and the mean cost of a pair."""
         best, cost = np.zeros_like(others), 0.0
         for i in range(n):
             of_i = slice(pairs.indptr[i], pairs.indptr[i + 1])

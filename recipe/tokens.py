@@ -25,7 +25,7 @@ MIN_COUNT = 3
 
 
 def word_counts(work: Path) -> Counter[str]:
-    """How often each lower-case word stands in the training text."""
+    """How often each lower-case word occurs in the training text."""
     counts: Counter[str] = Counter()
     for name in TEXTS:
         with (work / f"{name}.txt").open(encoding="utf-8") as lines:

@@ -1,6 +1,6 @@
 """Stage 4: the masked LM, a small BERT. Runs on a CPU and on a GPU unchanged.
 
-Killed and started again, it goes on from its last checkpoint to the same weights.
+Killed and started again, it continues from its last checkpoint to the same weights.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def new_model(
             intermediate_size=settings.intermediate,
             max_position_embeddings=128,
             type_vocab_size=1,
-            # Few epochs: nothing to hold back, and random numbers cost time on a CPU.
+            # Few epochs: no overfitting to prevent, and random numbers cost time on a CPU.
             hidden_dropout_prob=0.0,
             attention_probs_dropout_prob=0.0,
             pad_token_id=tokenizer.pad_token_id,
@@ -75,7 +75,7 @@ def new_model(
 
 
 class Masker:
-    """Chooses whole words to mask, rarer words more often: "the" teaches nothing any more."""
+    """Chooses whole words to mask, rarer words more often: "the" teaches little."""
 
     def __init__(self, tokenizer: BertTokenizer, texts: dict[str, Sequences]) -> None:
         n = len(tokenizer)
@@ -109,7 +109,7 @@ def multiplies_bfloat16(device: torch.device) -> bool:
 def masked_loss(
     model: BertForMaskedLM, ids: torch.Tensor, chosen: torch.Tensor, mask_id: int
 ) -> torch.Tensor:
-    """Mean cross-entropy at the chosen places; the head sees no other."""
+    """Mean cross-entropy at the chosen tokens; the head sees no others."""
     device = model.device
     inputs = torch.where(chosen, mask_id, ids).to(device)
     with torch.autocast(device.type, torch.bfloat16, enabled=multiplies_bfloat16(device)):
@@ -119,7 +119,7 @@ def masked_loss(
 
 
 def held_out_loss(model: BertForMaskedLM, held_out: Sequences, masker: Masker) -> float:
-    """Mean loss over the held-out lines, 20 % masked, always the same places (nats)."""
+    """Mean loss over the held-out lines, 20 % masked, always the same tokens (nats)."""
     random = torch.Generator().manual_seed(0)
     total, n = 0.0, 0
     model.eval()
@@ -150,7 +150,7 @@ def train(work: Path, settings: Settings) -> None:
     model = new_model(settings, tokenizer, KeyedVectors.load(str(work / "word2vec.kv"))).to(device)
     embedding = model.get_input_embeddings().weight
     others = [p for p in model.parameters() if p is not embedding]
-    optimiser = torch.optim.AdamW(
+    optimizer = torch.optim.AdamW(
         [
             {"params": [embedding], "scale": settings.embedding_rate, "weight_decay": 0.0},
             {"params": [p for p in others if p.ndim > 1], "scale": 1.0},
@@ -169,10 +169,10 @@ def train(work: Path, settings: Settings) -> None:
         saved = torch.load(checkpoint, weights_only=True)
         if saved["settings"] != asdict(settings):
             raise SystemExit(
-                f"{checkpoint} was made with other settings: move it away to start anew"
+                f"{checkpoint} was made with other settings: move it away to start again"
             )
         model.load_state_dict(saved["model"])
-        optimiser.load_state_dict(saved["optimiser"])
+        optimizer.load_state_dict(saved["optimizer"])
         random.set_state(saved["random"])
         state = saved["state"]
 
@@ -182,7 +182,7 @@ def train(work: Path, settings: Settings) -> None:
             {
                 "settings": asdict(settings),
                 "model": model.state_dict(),
-                "optimiser": optimiser.state_dict(),
+                "optimizer": optimizer.state_dict(),
                 "random": random.get_state(),
                 "state": state,
             },
@@ -203,7 +203,7 @@ def train(work: Path, settings: Settings) -> None:
             if done >= 1:
                 break
             scale = min(1.0, done / settings.warm_up) * (1 - done) / (1 - settings.warm_up)
-            for group in optimiser.param_groups:
+            for group in optimizer.param_groups:
                 group["lr"] = settings.learning_rate * group["scale"] * min(1.0, max(scale, 1e-3))
             rate = settings.mask_first + (settings.mask_last - settings.mask_first) * done
             ids = torch.tensor(batch.astype(np.int64))
@@ -213,7 +213,7 @@ def train(work: Path, settings: Settings) -> None:
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 before = embedding.detach().clone()
-                optimiser.step()
+                optimizer.step()
                 # Adam moves every row by as much as its gradients agree, however small they
                 # are: the words that a batch only normalises over would drift away from
                 # their word2vec start long before they are read. So they stay where they are.
@@ -221,7 +221,7 @@ def train(work: Path, settings: Settings) -> None:
                 absent[ids.unique().to(device)] = False
                 with torch.no_grad():
                     embedding[absent] = before[absent]
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 running.append(loss.detach())
             state["tokens"] += ids.numel()
             state["batch"] = number + 1

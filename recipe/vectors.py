@@ -1,6 +1,6 @@
 """Stage 3: static vectors on the same text, by gensim.
 
-In one thread: several take turns as they come, and no two runs are alike.
+In one thread: with several, no two runs are the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gensim.models import FastText, KeyedVectors, Word2Vec
 
 from recipe.tokens import WORD
 
-# What a hyponym *is* stands mostly in the dictionaries: read them twice an epoch.
+# What a hyponym *is* is said mostly in the dictionaries: read them twice an epoch.
 REPEATS = {"dictionary": 2, "sentences": 2, "textbooks": 1, "fiction": 1}
 
 

@@ -1,4 +1,4 @@
-"""Singular against plural: which items hold in both, and what each form favours.
+"""Singular against plural: which items are right in both, and what each form favours.
 
 After Ravichander et al. (2020, section 3.5 and Figure 2).
 """
@@ -116,7 +116,7 @@ def agreement_figure(agreement: pd.DataFrame) -> Any:
 def scores_figure(scores: pd.DataFrame) -> Any:
     """For one model, the mean score of every category for the nouns of each (the paper's Fig. 2).
 
-    The large dot is the right category: it should stand rightmost.
+    The large dot is the right category: it should be rightmost.
     """
     with styled():
         order = scores[["hypernym"]].drop_duplicates().sort_values("hypernym", key=category_order)
@@ -161,7 +161,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
                 f"scores-{i + 1}",
                 scores_figure(part),
                 f"{name}: mean log-probability of each category for the nouns of one, in both "
-                "numbers. The large mark is the right category and should stand rightmost.",
+                "numbers. The large mark is the right category and should be rightmost.",
                 source_of(part, "category_scores.csv"),
             )
 

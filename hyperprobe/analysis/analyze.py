@@ -149,7 +149,7 @@ def analyze(
 
 
 def metrics_of(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """All results in one frame, told apart by `analysis`; cells that do not apply are empty."""
+    """All results in one frame, with a column `analysis`; cells that do not apply are empty."""
     kept = [frame.assign(analysis=name) for name, frame in results_of(frames).items()]
     table = pd.concat(kept, ignore_index=True)
     first = ["analysis", "diagnostic", "model", "probe"]

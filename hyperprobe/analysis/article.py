@@ -82,7 +82,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
     yield Picture(
         "article",
         article_figure(part),
-        "The further gold stands right of marginal, the more the article gives away.",
+        "The further gold is to the right of marginal, the more the article gives away.",
         source_of(part, "article.csv"),
     )
 
@@ -90,7 +90,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows[rows["policy"] == "gold"].iloc[0]
     return (
-        f"the right answer's own article is worth {row['leak']:.1f} points to {model} "
+        f"the article of the right answer is worth {row['leak']:.1f} points to {model} "
         f"(95 % interval {row['leak_low']:.1f} to {row['leak_high']:.1f})."
     )
 

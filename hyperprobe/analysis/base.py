@@ -37,7 +37,7 @@ class Material:
 
     @property
     def variants(self) -> pd.DataFrame:
-        """`asked`, which is there."""
+        """`asked`, which is not None here."""
         assert self.asked is not None  # noqa: S101 (only called where `has_variants`)
         return self.asked
 
@@ -61,7 +61,7 @@ class Analysis:
     largest set (the singular ones, where there are several probes), and follows `lead`.
     `reason` says why there is nothing, or "".
 
-    `within` names the analysis in whose section this one stands; `is_first` puts the section
+    `within` names the analysis in whose section this one is shown; `is_first` puts the section
     before the others.
     """
 

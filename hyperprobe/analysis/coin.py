@@ -1,4 +1,4 @@
-"""Does a model know what it was told in the very form of the question?
+"""Does a model know what it read in exactly the form of the question?
 
 Of the embedded model's headwords, a coin decided which had their definitions
 printed as encyclopedia sentences ("A robin is a ...") and which in dictionary
@@ -43,7 +43,7 @@ def memorisation_effect(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFram
     """One row per (diagnostic, probe): accuracy in both arms and their difference, in percent.
 
     Of the model `embedded` and its control prompt, for items that have a
-    definition in its corpus at all: no rows where a set has none of them. Raises
+    definition in its corpus: no rows where a set has none of them. Raises
     `UserError` when the run did not ask it.
     """
     if EMBEDDED not in set(predictions["model"]):
@@ -134,7 +134,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
             memorisation_figure(frame),
             "Long lines are effects of the training text. By coin: the noun's definitions were "
             "printed as sentences or not, by chance, so the line is the effect itself. By "
-            "pattern: a corpus has or has not the noun and its category in a defining pattern.",
+            "pattern: the noun and its category are in a defining pattern of a corpus, or not.",
             source_of(frame, "coin.csv and pairs.csv"),
         )
 

@@ -1,4 +1,4 @@
-"""What a corpus says: how often each word stands in it, and each pair in a defining pattern.
+"""What a corpus says: how often each word occurs in it, and each pair in a defining pattern.
 
 The counts of the embedded model's corpus ship; a user brings a file of pair
 counts, or text that is counted here with the same patterns.

@@ -1,7 +1,7 @@
 """What kind of mistake is an open-vocabulary answer?
 
 The classes that Ravichander et al. (2020, section 3.3) found by hand in 50
-answers of BERT, told apart automatically. The first that fits counts:
+answers of BERT, assigned automatically. The first that fits counts:
 
 1. `itself`: the hyponym or its plural ("A yacht is a yacht").
 2. `generic`: a word that fits any noun, often a part of speech ("is a noun").
@@ -132,7 +132,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
         paper = dict(zip(("itself", "hypernym", "generic", "fragment", "other"),
                          published["percent"], strict=True))  # fmt: skip
         rows = pd.concat([rows, pd.DataFrame([{"model": BERT, "n": 50, **paper}])])
-        caption = f"Last line: {source}, told apart by hand."
+        caption = f"Last line: {source}, classified by hand."
     yield make_table(
         titled(table, "kinds of wrong open-vocabulary answers (percent of the errors)"),
         rows,
@@ -143,7 +143,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
     )
     part = table[(table["n_errors"] > 0) & ~table["model"].str.contains(":")]
     yield make_table(
-        titled(table, "examples of wrong answers, surest first"),
+        titled(table, "examples of wrong answers, highest scores first"),
         part,
         {
             "kind": lambda row: NAMES[str(row["error"])],
@@ -202,7 +202,7 @@ def _compute(material: Material) -> dict[str, pd.DataFrame]:
 ANALYSIS = Analysis(
     name="errors",
     title="Errors",
-    words="What the models say when they may say anything.",
+    words="What the models answer when any word is allowed.",
     files=("errors", "open_errors"),
     lists=("open_errors",),
     compute=_compute,

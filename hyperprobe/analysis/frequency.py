@@ -39,7 +39,7 @@ from hyperprobe.statistics.columns import mean_columns
 WORDFREQ = "wordfreq"  # occurrences in 10^9 words
 PROBES = ("singular", "plural", "contextual", "paired_singular_plural")
 COUNT_BANDS = (0, 1, 10, 100, 1000, math.inf)
-SHAPIRO_LEAST = 3  # scipy's test needs so many values
+SHAPIRO_LEAST = 3  # scipy's test needs this many values
 
 
 def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = ()) -> pd.DataFrame:

@@ -123,8 +123,8 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
     yield Picture(
         "negation",
         negation_figure(part),
-        "If the model took the negation into account, the square would stand near zero. Where both "
-        "marks lie on each other, its answers are the same.",
+        "If the model took the negation into account, the square would be near zero. Where both "
+        "marks overlap, its answers are the same.",
         source_of(part, "negation.csv"),
     )
 

@@ -1,4 +1,4 @@
-"""Are pairs that stand in a corpus in a defining pattern known better than others?
+"""Are pairs that occur in a corpus in a defining pattern known better than others?
 
 For any model and any corpus that was counted; a correlation, as in Ravichander et al.
 (2020, section 3.4).
@@ -22,7 +22,7 @@ PROBES = ("singular", "plural", "paired_singular_plural", "contextual")
 def pair_effect(
     predictions: pd.DataFrame, sources: Sequence[CorpusCounts], seed: int = 0
 ) -> pd.DataFrame:
-    """Accuracy (percent) on pairs that a corpus has in a pattern and on those it has not.
+    """Accuracy (percent) on pairs that a corpus has in a pattern and on the others.
 
     One row per (source, pattern, diagnostic, model, probe): `n_seen`, `mean_count`
     (occurrences of a seen pair), `seen`, `n_unseen`, `unseen` and their
@@ -67,7 +67,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
     )
     chosen = table[any_or_only]
     yield make_table(
-        titled(table, "pairs that stand in a corpus, and pairs that do not (percent right)"),
+        titled(table, "pairs that occur in a corpus, and pairs that do not (percent right)"),
         chosen[chosen["probe"].isin(("singular", "plural", "paired_singular_plural"))],
         {
             "model": text("model"),
@@ -80,7 +80,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
             "n ": count("n_unseen"),
             "difference": share("difference"),
         },
-        "A correlation: nouns that stand in such a pattern are also more frequent. Each pattern "
+        "A correlation: nouns that occur in such a pattern are also more frequent. Each pattern "
         "by itself is in the file.",
         "pairs.csv",
     )
@@ -102,7 +102,7 @@ def _compute(material: Material) -> dict[str, pd.DataFrame]:
 ANALYSIS = Analysis(
     name="pairs",
     title="Memorisation",
-    words="Are pairs that stand in a corpus known better than others?",
+    words="Are pairs that occur in a corpus known better than others?",
     files=("pairs",),
     compute=_compute,
     tables={"pairs": _tables},

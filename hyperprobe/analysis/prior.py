@@ -1,4 +1,4 @@
-"""Does a category win because it is a frequent word? Accuracy with the prior taken off."""
+"""Does a category win because it is a frequent word? Accuracy with the prior removed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def prior_correction(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
 
 def _tables(table: pd.DataFrame) -> Iterator[Table]:
     yield make_table(
-        titled(table, "with the control prompt's log-probabilities taken off (percent right)"),
+        titled(table, "with the control prompt's log-probabilities subtracted (percent right)"),
         table,
         {
             "model": text("model"),
@@ -60,7 +60,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
             "corrected": number("corrected", 1),
             "difference": share("difference"),
         },
-        "The control prompt is the noun and the slot alone. What it knows already is taken off "
+        "The control prompt is the noun and the slot alone. What it knows already is subtracted "
         "too, so a large drop says that the question adds little to the noun.",
         "prior.csv",
     )
@@ -69,7 +69,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows.iloc[0]
     return (
-        f"with what {model} says about the bare noun taken off, singular accuracy goes "
+        f"with what {model} says about the bare noun subtracted, singular accuracy goes "
         f"from {row['raw']:.1f} % to {row['corrected']:.1f} %."
     )
 

@@ -29,7 +29,7 @@ from hyperprobe.render.table import (
 from hyperprobe.statistics.columns import mean_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
 
-PROMPT = "the set's own prompt"  # stands in files of runs
+PROMPT = "the set's own prompt"  # written in the files of runs
 
 
 def template_accuracy(asked: pd.DataFrame, article: Article, seed: int = 0) -> pd.DataFrame:

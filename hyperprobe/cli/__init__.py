@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, print. No logic of its own.
+"""The command line: parse, call the library, print. No other logic.
 
 Each command is in the module of its name, which registers it when imported here.
 """
@@ -23,7 +23,7 @@ from hyperprobe.errors import UserError, one_line, quoted
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
     import_module(_module.name)
 
-# typer has its own click or uses the installed one: ask it for the error class.
+# typer bundles click or uses the installed one: ask it for the error class.
 INTERRUPTED = 130
 PIPE = 1  # as typer has it
 FAULT = 70  # EX_SOFTWARE: an error of the program and not of its input
@@ -88,7 +88,7 @@ def _check_arguments(arguments: list[str]) -> None:
 
 
 def _end_without_reader() -> NoReturn:
-    """Whoever read our output has seen enough (`| head`); the results are stored by now."""
+    """The reader of our output has closed it (`| head`); the results are stored by now."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains at exit
     sys.exit(PIPE)
 
@@ -99,7 +99,7 @@ def _fail(message: str) -> None:
 
 
 def _report_fault(error: Exception) -> None:
-    """The last net: an exception that nobody foresaw. Its traceback goes into a file."""
+    """The last resort: an unforeseen exception. Its traceback is written to a file."""
     text = "".join(traceback.format_exception(error))
     try:
         with tempfile.NamedTemporaryFile(

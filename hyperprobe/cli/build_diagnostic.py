@@ -23,7 +23,7 @@ def build_diagnostic_command(
         typer.Option(help="One sense as a noun, or over any part of speech."),
     ] = "noun",
     wordnet: Annotated[
-        Path | None, typer.Option(help="A WordNet 3.0 folder of your own, or nltk's wordnet.zip.")
+        Path | None, typer.Option(help="Your WordNet 3.0 folder, or nltk's wordnet.zip.")
     ] = None,
     results: Results = RESULTS,
     as_json: Json = False,

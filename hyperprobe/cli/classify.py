@@ -30,7 +30,7 @@ def classify_command(
         Setting, typer.Option(help="Whether the test's hypernyms occur in training.")
     ] = "both",
     folds: Annotated[
-        Path | None, typer.Option(help="A folds file: folds.tsv of an earlier run, or your own.")
+        Path | None, typer.Option(help="A folds file: folds.tsv of an earlier run, or yours.")
     ] = None,
     layer: Annotated[
         str, typer.Option(help="Of contextual models: last, a number, or a sum: 9+10+11.")
@@ -50,7 +50,7 @@ def classify_command(
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
-    """Train a probe to tell hypernyms: does it carry over to words it has not seen?
+    """Train a classifier of hypernyms: does it generalise to words it has not seen?
 
     Example: hyperprobe classify --setting both --model bert-base-uncased
     """

@@ -69,7 +69,7 @@ Scoring = Annotated[
     typer.Option(help="Causal and seq2seq models: with what follows the slot, or without."),
 ]
 Remote = Annotated[
-    bool, typer.Option("--trust-remote-code", help="Let a model run code of its own.")
+    bool, typer.Option("--trust-remote-code", help="Let a model run the code that comes with it.")
 ]
 Models = Annotated[
     list[str] | None,
@@ -92,7 +92,7 @@ Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, of any comman
 
 
 def say(text: str) -> None:
-    """A line for people, on whatever letters their terminal has."""
+    """A line for people, escaped where their terminal cannot encode it."""
     encoding = sys.stderr.encoding or "utf-8"
     text = printable(text)
     print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
@@ -106,7 +106,7 @@ def show_result(
     tables: Iterable[Table] | None = None,
     what: str = "predictions, metrics and provenance",
 ) -> None:
-    """The metrics as JSON, or `tables` (those of the result) and where `what` lies."""
+    """The metrics as JSON, or `tables` (those of the result) and where `what` is."""
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
 

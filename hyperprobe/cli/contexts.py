@@ -20,7 +20,7 @@ def contexts_check_command(
         list[Path] | None, typer.Argument(help="TSV files; default: those that ship.")
     ] = None,
 ) -> None:
-    """Report every sentence that breaks a rule that a machine can test.
+    """Report every sentence that breaks a rule that can be tested automatically.
 
     One line per finding, FILE:LINE: rule: what; exit code 1 when there are any.
 
@@ -50,7 +50,7 @@ def contexts_mine_command(
     seed: Annotated[int, typer.Option(min=0, help="Of the choice among equally good ones.")] = 0,
     results: Results = RESULTS,
 ) -> None:
-    """Find context sentences in your own corpus, in the format of the shipped ones.
+    """Find context sentences in your corpus, in the format of the shipped ones.
 
     Example: hyperprobe contexts mine wiki/ more.jsonl.gz --best 50
     """
@@ -68,7 +68,7 @@ def contexts_mine_command(
         say(note)
     if found.skipped.n_undecodable or found.skipped.n_long:
         say(
-            f"skipped {found.skipped.n_undecodable} lines that are no UTF-8 and "
+            f"skipped {found.skipped.n_undecodable} lines that are not UTF-8 and "
             f"{found.skipped.n_long} longer than a megabyte"
         )
     say(f"sentences in {found.path}")

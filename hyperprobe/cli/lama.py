@@ -87,7 +87,7 @@ def lama_command(
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
-    """Ask models for the objects of facts, beside the baselines, in two rankings.
+    """Ask models and baselines for the objects of facts, in two rankings.
 
     raw counts as the reference code does; filtered takes other right answers out.
 

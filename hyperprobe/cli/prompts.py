@@ -155,6 +155,6 @@ def _given_by(texts: list[str]) -> dict[str, Path]:
                 f"--prompts {quoted(text)}: write METHOD=PATH, such as lpaqa=prompts/paraphrase"
             )
         if method in given:
-            raise UserError(f"--prompts {method}=... is there twice: keep one")
+            raise UserError(f"--prompts {method}=... is given twice: keep one")
         given[method] = Path(path)
     return given

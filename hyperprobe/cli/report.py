@@ -17,7 +17,7 @@ def report_command(
 ) -> None:
     """Make one HTML page of runs, with Markdown, LaTeX tables and figures beside it.
 
-    Analyses of a zero-shot run that lie beside it are taken along.
+    Analyses beside a zero-shot run are included.
 
     Example: hyperprobe report results/zero-shot-0123456789
     """

@@ -57,7 +57,7 @@ def zero_shot_command(
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
-    """Ask models which category a noun belongs to, beside the baselines.
+    """Ask models and baselines which category a noun belongs to.
 
     Example: hyperprobe zero-shot --paired --model bert-base-uncased
     """

@@ -1,4 +1,4 @@
-"""Runs beside the papers' tables, for `hyperprobe compare --published`.
+"""Runs against the papers' tables, for `hyperprobe compare --published`.
 
 Each function takes a finished run and gives rows of `runs.COLUMNS`: every number of
 the run that a paper gives of a model in the same role, and the difference.
@@ -95,7 +95,7 @@ def with_table_2(run: FinishedRun) -> Iterator[dict[str, Any]]:
 
 
 def paper_kind(model: str, models: Models) -> str:
-    """The row of Table 2 that a model stands beside: BERT's for any language model, or "none"."""
+    """The row of Table 2 to compare a model with: BERT's for any language model, or "none"."""
     if model == MAJORITY or model in EMBEDDED_VECTORS:
         return model
     if model.startswith("control:"):
@@ -104,7 +104,7 @@ def paper_kind(model: str, models: Models) -> str:
 
 
 def with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
-    """Classifier probes against the paper's Table 4; the interval is of our own deviation."""
+    """Classifier probes against the paper's Table 4; intervals are from our standard deviation."""
     published, source = read_published("hypernymy_table4_classifier")
     paper = published.set_index("model")
     models = Models.of(run)
@@ -132,7 +132,7 @@ def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
         if row["ranking"] != RAW or (models.role(model) != "language model" and model != FREQ):
             continue
         column = "freq" if model == FREQ else models.paper_model(model)
-        column = column if column in paper else "bert_base"  # of the sizes it has BERT's alone
+        column = column if column in paper else "bert_base"  # of the sizes it has only BERT's
         relation = PAPER_RELATIONS.get(row["relation"], row["relation"])
         key = (PAPER_CORPORA.get(row["source"]), relation)
         if key in paper.index and paper.at[key, column] == paper.at[key, column]:
@@ -140,7 +140,7 @@ def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
 
 
 def with_optiprompt(run: FinishedRun) -> Iterator[dict[str, Any]]:
-    """Prompt search on T-REx against the OptiPrompt paper's tables; the interval is our own."""
+    """Prompt search on T-REx against the OptiPrompt paper's tables; the interval is ours."""
     start = run.settings(PromptSettings).options.vectors
     published = _optiprompt_numbers()
     needs = ("model", "control", "method", "relation", "source", *PROMPT_METRICS)
@@ -195,7 +195,7 @@ def _optiprompt_numbers() -> dict[tuple[str, str, str, str, str], tuple[float, s
             for c in ("easy_10546", "hard_23493")
         ),
     )
-    # Table 6 has its own vocabulary: of BERT-base only what Table 2 does not have.
+    # Table 6 uses another vocabulary: of BERT-base only what Table 2 does not give.
     add(
         "table6_models",
         lambda row: (
@@ -238,7 +238,7 @@ def _optiprompt_numbers() -> dict[tuple[str, str, str, str, str], tuple[float, s
 def _against(
     run: FinishedRun, row: dict[str, Any], metric: str, other: str, theirs: float, source: str
 ) -> dict[str, Any]:
-    """One value against a published one, whose own uncertainty is not known."""
+    """One value against a published one, whose uncertainty is not known."""
     words = dict.fromkeys(v for k, v in row.items() if isinstance(v, str) and k != "model")
     ends = {
         f"difference_{end}": row.get(f"{metric}_{end}", np.nan) - theirs for end in ("low", "high")

@@ -27,7 +27,7 @@ COLUMNS = (
     "difference", "difference_low", "difference_high", "p_value", "n_items", "n_other", "items",
 )  # fmt: skip
 # Those that a sentence is made of: of each command the metrics of its headline.
-TOLD = ("singular", "paired_singular_plural", "accuracy_mean", "p_at_1")
+IN_SENTENCES = ("singular", "paired_singular_plural", "accuracy_mean", "p_at_1")
 NAMES = {
     "singular": "in the singular",
     "paired_singular_plural": "in both numbers",
@@ -63,8 +63,8 @@ def comparison_tables(differences: pd.DataFrame) -> Iterator[Table]:
 
 def comparison_findings(differences: pd.DataFrame, label: str = "") -> Iterator[Finding]:
     """A plain sentence for each difference in a headline metric."""
-    told = differences["metric"].isin(TOLD) & (differences["model"] != MAJORITY)
-    for row in differences[told].to_dict("records"):
+    shown = differences["metric"].isin(IN_SENTENCES) & (differences["model"] != MAJORITY)
+    for row in differences[shown].to_dict("records"):
         yield Finding(str(row["setting"]), _sentence(row), label)
 
 

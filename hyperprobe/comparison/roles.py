@@ -9,7 +9,7 @@ from hyperprobe.names import EMBEDDED_VECTORS, is_baseline, is_vectors
 from hyperprobe.runs.read import FinishedRun
 
 Role = Literal["baseline", "vectors", "language model"]
-# The papers' models beside BERT-base: how their architecture begins, millions of parameters.
+# The papers' models other than BERT-base: how their architecture begins, millions of parameters.
 SIZES: dict[str, tuple[str, int, int]] = {
     "bert_large": ("Bert", 300, 350),
     "roberta_large": ("Roberta", 340, 370),
@@ -25,7 +25,7 @@ class Models:
 
     @classmethod
     def of(cls, run: FinishedRun) -> Models:
-        """From the descriptions that the run's cells have left."""
+        """From the descriptions in the run's cells."""
         found = run.notes.get("models") or {}
         described = [one for one in found.values() if isinstance(one, dict) and "name" in one]
         return cls({str(one["name"]): one for one in described})
@@ -39,7 +39,7 @@ class Models:
         return "vectors" if is_static or name in EMBEDDED_VECTORS else "language model"
 
     def paper_model(self, name: str) -> str:
-        """The paper's model beside which a language model stands.
+        """The paper's model that a language model is compared with.
 
         One of `SIZES` if it has that architecture and size, BERT-base for any other.
         """

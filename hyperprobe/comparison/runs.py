@@ -94,7 +94,7 @@ def compare(
 
 
 def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str, Any]]:
-    """Any two models, but baselines, on the items that both were asked about."""
+    """Any two models that are not baselines, on the items that both were asked about."""
     asked: dict[str, dict[tuple[str, str], pd.DataFrame]] = {}
     for run in runs:
         table = run.table("predictions.parquet", PREDICTIONS)
@@ -161,9 +161,9 @@ def _between_rows(
 
 
 def _comparable(metric: str, one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether two (model, run) answered out of the same words.
+    """Whether two (model, run) chose from the same words.
 
-    Vectors have no vocabulary: they answer open questions out of that of their run's
+    Vectors have no vocabulary: they answer open questions from that of their run's
     language model.
     """
     return one[1] == other[1] or not (

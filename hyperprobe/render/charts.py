@@ -27,7 +27,7 @@ def dots(axes: Any, lines: Any, table: pd.DataFrame, column: str, series: int, l
 
 
 def short_name(model: str) -> str:
-    """A model's name as it fits beside a chart: of a path its end."""
+    """A model's name, short enough for a chart: for a path, its end."""
     name = model if model.count("/") <= 1 else model.rsplit("/", 1)[1]
     prefix = model.split(":", 1)[0] + ":" if ":" in model and ":" not in name else ""
     name = prefix + name
@@ -63,7 +63,7 @@ def legend(figure: Any, axes: Any, columns: int = 2) -> None:
 
 
 def stacked(axes: Any, table: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Horizontal bars of shares with their numbers inside, where there is room."""
+    """Horizontal bars of shares with their numbers inside, where they fit."""
     left = np.zeros(len(table))
     colours = (SERIES[0], SERIES[2], SERIES[1], SERIES[3], SERIES[5])
     for (column, name), colour in zip(names.items(), colours, strict=False):

@@ -51,7 +51,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and what follows it."""
 
     id: str
     title: str
@@ -62,11 +62,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Part:
-    """What one command has to say about its runs.
+    """What one command says about its runs.
 
-    `headline` is a sentence without its full stop; `findings` are told at the top of the page,
-    those with a topic in the section of that id too. With `featured`, the top of the page tells
-    of these models alone.
+    `headline` is a sentence without its full stop; `findings` are shown at the top of the page,
+    those with a topic in the section of that id too. With `featured`, the top of the page
+    shows these models alone.
     """
 
     headline: str = ""

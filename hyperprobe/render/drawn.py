@@ -1,4 +1,4 @@
-"""Figures of run folders: drawn once, and shown again in a report under names of their own."""
+"""Figures of run folders: drawn once, and shown again in a report under other names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VECTOR, RASTER = ".svg", ".png"
 def draw_once(run: HasFolder, pictures: Callable[[], Iterable[Picture]]) -> list[str]:
     """The names of the figure files in the run's folder, as SVG and PNG, for `Run.finish`.
 
-    `pictures` makes what is drawn; it is not called for a finished run whose figures are there.
+    `pictures` makes what is drawn; it is not called for a finished run whose figures exist.
     """
     try:
         finished = read_run(run.folder).files

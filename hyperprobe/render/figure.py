@@ -1,4 +1,4 @@
-"""How figures look: colours that colour-blind people tell apart, and files that do not change.
+"""How figures look: colours that colour-blind people can distinguish, and files that do not change.
 
 Each colour has at least 4.5:1 contrast to a white page, and a twin for a dark one
 in `assets/page.css`; hue is never the only difference (markers and labels too).
@@ -62,13 +62,13 @@ def styled() -> Iterator[None]:
 
     settings: Any = SETTINGS
     with mpl.rc_context(settings), warnings.catch_warnings():
-        # A letter that the font has not is drawn as a box.
+        # A letter that is not in the font is drawn as a box.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         yield
 
 
 def new_figure(height: float, **layout: Any) -> tuple[Any, Any]:
-    """A figure of the usual width, of no window system, and its axes (`layout`: of subplots)."""
+    """A figure of the usual width, without a window, and its axes (`layout`: of subplots)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")

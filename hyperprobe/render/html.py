@@ -12,7 +12,7 @@ from hyperprobe.render.document import Finding, Page, Picture, Section
 from hyperprobe.render.figure import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES
 from hyperprobe.render.table import RUN, Table
 
-# What a figure's colours are called in `page.css`, which knows a light and a dark page.
+# What a figure's colours are called in `page.css`, which has a light and a dark page.
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", ON_SERIES: "on-series"}
 VARIABLES |= {colour: f"c{i}" for i, colour in enumerate(SERIES)}
 _LONG = 28  # characters: a cell of more words may break its line
@@ -60,7 +60,7 @@ def html_page(page: Page) -> str:
 
 
 def escape(plain: str) -> str:
-    """The text as itself in HTML, in an element or an attribute."""
+    """The text escaped for HTML, in an element or an attribute."""
     return html_escape(printable(plain))
 
 

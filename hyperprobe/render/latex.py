@@ -28,7 +28,7 @@ def latex_tables(page: Page) -> str:
 
 
 def latex_escape(plain: str) -> str:
-    """The text on one line, as itself in LaTeX."""
+    """The text on one line, escaped for LaTeX."""
     plain = one_line(plain)
     return re.sub("|".join(map(re.escape, _LATEX)), lambda match: _LATEX[match[0]], plain)
 

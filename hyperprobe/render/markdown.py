@@ -9,7 +9,7 @@ from hyperprobe.errors import one_line
 from hyperprobe.render.document import Finding, Page, Section
 from hyperprobe.render.table import Table
 
-# What Markdown or HTML could take for more than itself.
+# What Markdown or HTML could read as markup.
 _MARKDOWN = re.compile(r"[\\`\[\]|$*~]|(?<!\w)_|_(?!\w)|^(?=[>#+\-=])")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _ENTITY = re.compile(r"&(?=#|[A-Za-z]\w*;)")
@@ -62,13 +62,13 @@ def markdown(table: Table) -> str:
 
 
 def markdown_escape(plain: str) -> str:
-    """The text on one line, as itself in GitHub-flavoured Markdown."""
+    """The text on one line, escaped for GitHub-flavoured Markdown."""
     escaped = _MARKDOWN.sub(lambda match: "\\" + match[0], one_line(plain))
     return _TAG.sub("&lt;", _ENTITY.sub("&amp;", escaped))
 
 
 def markdown_code(plain: str) -> str:
-    """The text as code on one line: between more backticks than stand in it."""
+    """The text as code on one line: between more backticks than are in it."""
     text = one_line(plain)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)

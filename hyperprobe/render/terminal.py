@@ -21,8 +21,8 @@ def print_table(
 ) -> None:
     """A table on standard output: first column left, the others right-aligned.
 
-    What stands in it is text and nothing else: no markup, no control characters, and letters
-    that the output does not know are written as escapes.
+    Cells are text and nothing else: no markup, no control characters, and letters
+    that the output cannot encode are written as escapes.
     """
     from rich import box
     from rich.console import Console
@@ -84,7 +84,7 @@ def print_json(
     """The one object that `--json` prints on standard output."""
     document = {"command": command, "settings": settings, "run": str(folder), "rows": rows}
     text = json.dumps(document, ensure_ascii=False, indent=1, default=_plain)
-    # Letters that the output does not know are escaped, as JSON allows.
+    # Letters that the output cannot encode are escaped, as JSON allows.
     known = _encodable(text, sys.stdout.encoding or "utf-8") == text
     print(text if known else json.dumps(document, indent=1, default=_plain))
 

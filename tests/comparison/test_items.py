@@ -66,7 +66,7 @@ def test_facts_are_paired(tmp_path: Path):
     assert row["difference"] == pytest.approx(100 * np.mean(np.subtract(*RIGHT.values())))
     # Five facts that only a has right, none that only b has.
     assert row["p_value"] == pytest.approx(binomtest(5, 5, 0.5).pvalue) and row["n_items"] == 10
-    # No sample can put b ahead; as separate samples they could not be told apart so well.
+    # No sample can put b ahead; as separate samples they could not be distinguished so well.
     assert row["difference_low"] >= 0 and row["difference_low"] < 50 < row["difference_high"]
     macro = table.loc["s macro raw"]
     assert macro["difference"] == pytest.approx(100 * (4 / 7 + 1 / 3) / 2)

@@ -195,7 +195,7 @@ def test_training_learns_resumes_and_gives_the_same_weights(
     ).item()  # fmt: skip
     assert after < 0.8 * before
 
-    # Stopped after the first half: the second call goes on to the same weights.
+    # Stopped after the first half: the second call continues to the same weights.
     (work / "checkpoint.pt").unlink()
     calls = []
 

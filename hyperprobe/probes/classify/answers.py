@@ -31,7 +31,7 @@ def answer(
     """The answers in all folds of a frame of one setting, seen in one way.
 
     `view` is `full` or `partial` input, `layer N`, `control-task` or `code-length`;
-    the last gives `n_labels` and `bits` for each seed in place of predictions.
+    the last gives `n_labels` and `bits` for each seed instead of predictions.
     """
     layer = view.removeprefix(LAYER) if view.startswith(LAYER) else ""
     vectors = representation.vectors[representation.layers.index(layer)]
@@ -115,7 +115,7 @@ def _control(
     pair, names = pd.factorize(rows["hyponym"][training] + "\t" + rows["hypernym"][training])
     labelled = examples.take(np.flatnonzero(training))
     parts = []
-    for seed in seeds:  # each has labels of its own, so each is a problem of its own
+    for seed in seeds:  # each has other labels, so each is a separate problem
         task = control_task(labelled, pair, seed)
         trained = train(vectors, task.examples, task.dev, task.asked, [seed], check=check)
         about = pd.DataFrame([name.split("\t") for name in names], columns=["hyponym", "hypernym"])

@@ -30,16 +30,16 @@ def folds_figure(predictions: pd.DataFrame) -> Any:
             squeeze=False,
         )
         for panel, setting in zip(panels[:, 0], settings, strict=True):
-            own = runs[runs["setting"] == setting]
-            for i, (fold, part) in enumerate(own.groupby("fold")):
+            of_setting = runs[runs["setting"] == setting]
+            for i, (fold, part) in enumerate(of_setting.groupby("fold")):
                 panel.scatter(
                     part["accuracy"], part["model"].map(models.index) + 0.2 * (i - 1), s=10,
                     alpha=0.7, color=SERIES[i % len(SERIES)], marker=MARKERS[i % len(MARKERS)],
                     label=f"fold {fold}",
                 )  # fmt: skip
-            means = own.groupby("model")["accuracy"].mean()
-            places = [models.index(model) for model in means.index]
-            panel.scatter(means, places, marker="|", s=200, color=INK)
+            means = of_setting.groupby("model")["accuracy"].mean()
+            heights = [models.index(model) for model in means.index]
+            panel.scatter(means, heights, marker="|", s=200, color=INK)
             panel.axvline(CHANCE, color=MUTED, linewidth=0.8, linestyle=":")
             panel.set_yticks(range(len(models)), models)
             panel.set_title(f"{setting} hypernyms")
@@ -55,14 +55,14 @@ def layers_figure(layers: pd.DataFrame) -> Any:
     """
     with styled():
         figure, axes = new_figure(3.0)
-        for i, ((setting, model), own) in enumerate(
+        for i, ((setting, model), part) in enumerate(
             layers.groupby(["setting", "model"], sort=False)
         ):
-            mean, deviation = own["accuracy_mean"], own["accuracy_std"]
+            mean, deviation = part["accuracy_mean"], part["accuracy_std"]
             colour, marker = SERIES[i % len(SERIES)], MARKERS[i % len(MARKERS)]
-            axes.plot(own["layer"], mean, color=colour, marker=marker, label=f"{model}, {setting}")
+            axes.plot(part["layer"], mean, color=colour, marker=marker, label=f"{model}, {setting}")
             axes.fill_between(
-                own["layer"], mean - deviation, mean + deviation, color=colour, alpha=0.2
+                part["layer"], mean - deviation, mean + deviation, color=colour, alpha=0.2
             )
         axes.axhline(CHANCE, color=MUTED, linewidth=0.8, linestyle=":")
         axes.set_xticks(sorted(set(layers["layer"])))

@@ -34,8 +34,8 @@ def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> p
 
     `accuracy_*` is the net's on the `n_test` test pairs, in `n_unknown` of which a word
     has no vector; log-odds of exactly zero count as half right; `false_positive_share` is of its
-    errors; `reversed_rejected` is how many positive pairs it rejects the wrong way
-    round; `logistic_*` is a logistic regression's accuracy; `control_*` the net's on
+    errors; `reversed_rejected` is how many positive pairs it rejects when
+    reversed; `logistic_*` is a logistic regression's accuracy; `control_*` the net's on
     the control task and `selectivity` the accuracy above it (Hewitt & Liang 2019,
     section 2.3), in points; `compression_*` how many times shorter than one bit a
     label the online code is (Voita & Titov 2020), from `codes`.
@@ -43,9 +43,9 @@ def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> p
     asked = predictions[predictions["layer"] == ""]
     runs = accuracy_by_run(asked)
     rows = []
-    for (setting, model, view), own in runs.groupby(["setting", "model", "input"], sort=False):
+    for (setting, model, view), of_model in runs.groupby(["setting", "model", "input"], sort=False):
         row: dict[str, Any] = {"setting": setting, "model": model, "input": view}
-        net = own[(own["classifier"] == NET) & (own["question"] == PAIR)]
+        net = of_model[(of_model["classifier"] == NET) & (of_model["question"] == PAIR)]
         row |= _mean_and_deviation("accuracy", net["accuracy"])
         row["n_folds"], row["n_seeds"] = net["fold"].nunique(), net["seed"].nunique()
         row["n_test"] = int(net.groupby("fold")["n_items"].first().sum())
@@ -56,11 +56,11 @@ def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> p
         ]
         row["n_unknown"] = count_unknown(answers)
         row["false_positive_share"] = false_positive_share(answers)
-        backwards = own[(own["classifier"] == NET) & (own["question"] == REVERSED)]
+        backwards = of_model[(of_model["classifier"] == NET) & (of_model["question"] == REVERSED)]
         row["reversed_rejected"] = backwards["accuracy"].mean()
-        logistic = own[(own["classifier"] == LOGISTIC) & (own["question"] == PAIR)]
+        logistic = of_model[(of_model["classifier"] == LOGISTIC) & (of_model["question"] == PAIR)]
         row |= _mean_and_deviation("logistic", logistic["accuracy"])
-        control = own[own["question"] == CONTROL]
+        control = of_model[of_model["question"] == CONTROL]
         row |= _mean_and_deviation("control", control["accuracy"])
         row["selectivity"] = row["accuracy_mean"] - row["control_mean"]
         row |= _mean_and_deviation("compression", _compression(codes, setting, model, view))
@@ -83,7 +83,7 @@ def false_positive_share(predictions: pd.DataFrame) -> float:
 
 
 def _errors(predictions: pd.DataFrame) -> pd.Series:
-    """1 for a wrong answer, 0 for a right one; log-odds of zero answer nothing: a half."""
+    """1 for a wrong answer, 0 for a right one; a half for log-odds of zero, which are no answer."""
     says_hypernym = more(predictions["log_odds"], 0)
     return (predictions["label"] - says_hypernym).abs()
 
@@ -93,14 +93,16 @@ def summarise_layers(predictions: pd.DataFrame) -> pd.DataFrame:
     asked = predictions[(predictions["layer"] != "") & (predictions["question"] == PAIR)]
     runs = accuracy_by_run(asked[asked["classifier"] == NET])
     rows: list[dict[str, Any]] = []
-    for (setting, model, layer), own in runs.groupby(["setting", "model", "layer"], sort=False):
+    for (setting, model, layer), of_layer in runs.groupby(
+        ["setting", "model", "layer"], sort=False
+    ):
         row = {"setting": setting, "model": model, "layer": int(layer)}
-        rows.append({**row, **_mean_and_deviation("accuracy", own["accuracy"])})
+        rows.append({**row, **_mean_and_deviation("accuracy", of_layer["accuracy"])})
     return pd.DataFrame(rows)
 
 
 def _mean_and_deviation(name: str, values: pd.Series) -> dict[str, float]:
-    """The mean and the standard deviation (n - 1); one value deviates by nothing."""
+    """The mean and the standard deviation (n - 1); 0 for one value."""
     deviation = 0.0 if len(values) == 1 else values.std()
     return {f"{name}_mean": values.mean(), f"{name}_std": deviation}
 
@@ -108,7 +110,7 @@ def _mean_and_deviation(name: str, values: pd.Series) -> dict[str, float]:
 def _compression(codes: pd.DataFrame | None, setting: str, model: str, view: str) -> pd.Series:
     if codes is None or codes.empty:
         return pd.Series(dtype=np.float64)
-    own = codes[
+    of_model = codes[
         (codes["setting"] == setting) & (codes["model"] == model) & (codes["input"] == view)
     ]
-    return own["n_labels"] / own["bits"]
+    return of_model["n_labels"] / of_model["bits"]

@@ -5,8 +5,8 @@ category, a negative one the hyponym and another category of the same group. In
 `seen`, hypernyms of the test occur in training, hyponyms do not; in `unseen`,
 neither does: each fold holds one group out.
 
-Nothing but the relation may tell the labels apart. So in each partition every
-hyponym stands in one positive and one negative pair with the same sentences, and
+Nothing but the relation may distinguish the labels. So in each partition every
+hyponym occurs in one positive and one negative pair with the same sentences, and
 every hypernym in as many positive as negative pairs, each of its sentences as
 often in the one as in the other.
 """
@@ -60,10 +60,10 @@ def make_folds(
         deal = _deal_seen if setting == "seen" else _deal_unseen
         for fold, partitions in enumerate(deal(groups, seed), start=1):
             dice = random.Random(f"{seed} {setting} {fold}")
-            rooms = _rooms(groups, sentences, dice)
-            for partition, members in partitions.items():
-                for group, own in members.items():
-                    for row in _instances(own, partition, sentences, rooms, dice):
+            by_partition = _sentences_by_partition(groups, sentences, dice)
+            for partition, members_of in partitions.items():
+                for group, members in members_of.items():
+                    for row in _instances(members, partition, sentences, by_partition, dice):
                         rows.append((setting, fold, partition, group, *row))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -72,14 +72,14 @@ def balanced_pairs(members: Mapping[str, Sequence[str]]) -> list[tuple[str, str,
     """(hyponym, hypernym, label): each hyponym once with label 1 and once with 0, each
     hypernym equally often with both.
 
-    That needs a hypernym to have no more hyponyms than the others together: what it
-    has more, at the end of its list, is left out.
+    That needs a hypernym to have no more hyponyms than the others together: its
+    surplus, at the end of its list, is left out.
     """
     kept = _without_surplus(members)
     # A circle of hyponyms, category by category. None fills more than half of it, so
-    # half way round there is always another category; and as every place is reached
-    # once, each category is handed out as often as it has members.
-    circle = [(hyponym, hypernym) for hypernym, own in kept.items() for hyponym in own]
+    # half way round there is always another category; and as every index is reached
+    # once, each category is used as often as it has members.
+    circle = [(hyponym, hypernym) for hypernym, hyponyms in kept.items() for hyponym in hyponyms]
     half = len(circle) // 2
     pairs = []
     for i, (hyponym, hypernym) in enumerate(circle):
@@ -88,9 +88,12 @@ def balanced_pairs(members: Mapping[str, Sequence[str]]) -> list[tuple[str, str,
 
 
 def _without_surplus(members: Mapping[str, Sequence[str]]) -> Members:
-    sizes = {hypernym: len(own) for hypernym, own in members.items()}
+    sizes = {hypernym: len(hyponyms) for hypernym, hyponyms in members.items()}
     total = sum(sizes.values())
-    return {hypernym: list(own)[: total - sizes[hypernym]] for hypernym, own in members.items()}
+    return {
+        hypernym: list(hyponyms)[: total - sizes[hypernym]]
+        for hypernym, hyponyms in members.items()
+    }
 
 
 def _groups(items: pd.DataFrame) -> dict[str, Members]:
@@ -102,35 +105,35 @@ def _groups(items: pd.DataFrame) -> dict[str, Members]:
             raise UserError(f"{row['hyponym']} has no group: negatives are of the same group")
         groups.setdefault(row["group"], {}).setdefault(row["hypernym"], []).append(row["hyponym"])
     return {
-        group: _without_surplus({hypernym: groups[group][hypernym] for hypernym in sorted(own)})
-        for group, own in sorted(groups.items())
+        group: _without_surplus({hypernym: groups[group][hypernym] for hypernym in sorted(members)})
+        for group, members in sorted(groups.items())
     }
 
 
 def _dealt(members: Members, n_parts: int, dice: random.Random) -> list[Members]:
     """Each hypernym's hyponyms shuffled and dealt into parts that are about equally large."""
     parts: list[Members] = [{} for _ in range(n_parts)]
-    place = 0
-    for hypernym, own in members.items():
-        for hyponym in dice.sample(own, len(own)):
-            parts[place % n_parts].setdefault(hypernym, []).append(hyponym)
-            place += 1
+    n_dealt = 0
+    for hypernym, hyponyms in members.items():
+        for hyponym in dice.sample(hyponyms, len(hyponyms)):
+            parts[n_dealt % n_parts].setdefault(hypernym, []).append(hyponym)
+            n_dealt += 1
     return parts
 
 
 def _deal_seen(groups: dict[str, Members], seed: int) -> list[dict[str, dict[str, Members]]]:
     """Folds -> partition -> group -> members: hyponyms in one partition each."""
     dice = random.Random(f"{seed} seen")
-    parts = {group: _dealt(own, N_PARTS, dice) for group, own in groups.items()}
+    parts = {group: _dealt(members, N_PARTS, dice) for group, members in groups.items()}
     folds = []
     for fold in range(N_FOLDS):
-        place = {fold: "test", fold + N_FOLDS: "dev"}
+        not_train = {fold: "test", fold + N_FOLDS: "dev"}
         partitions: dict[str, dict[str, Members]] = {name: {} for name in PARTITIONS}
         for group, dealt in parts.items():
             for i, part in enumerate(dealt):
-                own = partitions[place.get(i, "train")].setdefault(group, {})
+                members = partitions[not_train.get(i, "train")].setdefault(group, {})
                 for hypernym, hyponyms in part.items():
-                    own.setdefault(hypernym, []).extend(hyponyms)
+                    members.setdefault(hypernym, []).extend(hyponyms)
         folds.append(partitions)
     return folds
 
@@ -143,7 +146,7 @@ def _deal_unseen(groups: dict[str, Members], seed: int) -> list[dict[str, dict[s
     folds = []
     for held_out in groups:
         dev, test = _dealt(groups[held_out], 2, dice)
-        rest = {group: own for group, own in groups.items() if group != held_out}
+        rest = {group: members for group, members in groups.items() if group != held_out}
         folds.append({"train": rest, "dev": {held_out: dev}, "test": {held_out: test}})
     return folds
 
@@ -156,13 +159,13 @@ def _sentences(contexts: Iterable[Context]) -> dict[str, list[str]]:
     return found
 
 
-def _rooms(
+def _sentences_by_partition(
     groups: dict[str, Members], sentences: dict[str, list[str]], dice: random.Random
 ) -> dict[tuple[str, str], list[str]]:
-    """(hypernym, partition) -> the sentences that the hypernym may have there."""
-    rooms = {}
-    for own in groups.values():
-        for hypernym in own:
+    """(hypernym, partition) -> the sentences of the hypernym in it."""
+    by_partition = {}
+    for members in groups.values():
+        for hypernym in members:
             found = list(dict.fromkeys(sentences.get(hypernym, [])))
             if len(found) < len(PARTITIONS):
                 raise UserError(
@@ -171,16 +174,17 @@ def _rooms(
                 )
             found = dice.sample(found, len(found))
             share = max(1, len(found) // 6)
-            rooms[hypernym, "dev"], rooms[hypernym, "test"] = found[:share], found[share:][:share]
-            rooms[hypernym, "train"] = found[2 * share :]
-    return rooms
+            by_partition[hypernym, "dev"] = found[:share]
+            by_partition[hypernym, "test"] = found[share:][:share]
+            by_partition[hypernym, "train"] = found[2 * share :]
+    return by_partition
 
 
 def _instances(
     members: Members,
     partition: str,
     sentences: dict[str, list[str]],
-    rooms: dict[tuple[str, str], list[str]],
+    by_partition: dict[tuple[str, str], list[str]],
     dice: random.Random,
 ) -> list[tuple[str, str, int, str, str]]:
     """(hyponym, hypernym, label, hyponym's sentence, hypernym's sentence) of one group."""
@@ -193,12 +197,18 @@ def _instances(
             if not found:
                 raise UserError(f"{hyponym} has no context sentence: write one or leave it out")
             order[hyponym] = dice.sample(found, len(found))
-        own, room = order[hyponym], rooms[hypernym, partition]
-        n = min(TRAIN_CONTEXTS, len(room)) if partition == "train" else 1
+        of_hyponym, of_hypernym = order[hyponym], by_partition[hypernym, partition]
+        n = min(TRAIN_CONTEXTS, len(of_hypernym)) if partition == "train" else 1
         start = turn.get((hypernym, label), 0)
         turn[hypernym, label] = start + n
         for k in range(n):
             rows.append(
-                (hyponym, hypernym, label, own[k % len(own)], room[(start + k) % len(room)])
+                (
+                    hyponym,
+                    hypernym,
+                    label,
+                    of_hyponym[k % len(of_hyponym)],
+                    of_hypernym[(start + k) % len(of_hypernym)],
+                )
             )
     return rows

@@ -40,8 +40,9 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
             Section(
                 f"classify-{label}",
                 f"A classifier on word vectors (run {label})",
-                "A small net is trained to tell hypernyms from others of their group and tested "
-                "on other nouns; with unseen hypernyms, the categories of the test are new too.",
+                "A small net is trained to distinguish hypernyms from others of their group "
+                "and tested on other nouns; with unseen hypernyms, the categories of the test are "
+                "new too.",
                 blocks=of_run(shown, label, run),
             )
         )
@@ -50,7 +51,7 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
             Section(
                 f"classify-{label}-details",
                 f"A classifier on word vectors: details (run {label})",
-                "Errors, a simpler classifier, and how much the net could learn by heart.",
+                "Errors, a simpler classifier, and how much the net could memorise.",
                 blocks=of_run(more, label, run),
             )
         )
@@ -78,7 +79,7 @@ def read_files(run: FinishedRun) -> dict[str, pd.DataFrame]:
 
 
 def tables(metrics: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Table]:
-    """What the terminal shows: accuracy, what stands beside it, and layers where asked for."""
+    """What the terminal shows: accuracy, what else was computed, and layers where asked for."""
     yield accuracy_table(metrics)
     yield details_table(metrics)
     if len(layers):
@@ -106,7 +107,7 @@ def accuracy_table(metrics: pd.DataFrame) -> Table:
 
 
 def details_table(metrics: pd.DataFrame) -> Table:
-    """What stands beside the accuracy of each full input; what was not computed is left out."""
+    """What each full input has besides accuracy; what was not computed is left out."""
     full = metrics[(metrics["input"] == FULL) & (metrics["model"] != MAJORITY)]
     columns = {
         "accuracy": "accuracy_mean",
@@ -122,7 +123,7 @@ def details_table(metrics: pd.DataFrame) -> Table:
         if full[name].notna().any():
             cells[header] = number(name, 2 if name == "compression_mean" else 1)
     return make_table(
-        "beside the accuracy (percent; compression: times shorter than one bit a label)",
+        "besides the accuracy (percent; compression: times shorter than one bit a label)",
         full,
         cells,
         "false positives: share of the errors. reversed rejected: bird - robin is no pair.",
@@ -158,7 +159,7 @@ def unknown_note(metrics: pd.DataFrame) -> str:
     rows = metrics[(metrics["n_unknown"] > 0) & (metrics["input"] == FULL)]
     notes = [
         f"{row['model']} has no vector for a word of {row['n_unknown']} of the {row['n_test']} "
-        f"{row['setting']} test pairs: zeros in its place."
+        f"{row['setting']} test pairs: zeros are used instead."
         for row in rows.to_dict("records")
     ]
     return " ".join(notes)
@@ -174,7 +175,7 @@ def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Pictur
         "folds",
         figures.folds_figure(predictions),
         "Accuracy of each net, a mark for each fold; the bar is the mean and the dotted line "
-        "chance. Marks far apart say that the result hangs on the choice of words.",
+        "chance. Marks far apart say that the result depends on the choice of words.",
         PREDICTIONS,
     )
     if len(layers):
@@ -187,7 +188,7 @@ def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Pictur
 
 
 def find(metrics: pd.DataFrame, label: str = "") -> Iterator[Finding]:
-    """Of the best contextual model: unseen accuracy beside its controls, and beside seen."""
+    """Of the best contextual model: unseen accuracy against its controls, and against seen."""
     full = metrics[metrics["input"] == FULL].set_index(["setting", "model"])["accuracy_mean"]
     if "unseen" not in full.index.get_level_values(0):
         return
@@ -202,7 +203,7 @@ def find(metrics: pd.DataFrame, label: str = "") -> Iterator[Finding]:
     deviation = rows.loc[("unseen", best, FULL), "accuracy_std"]
     yield Finding(
         "Classifier",
-        f"a net on {best} tells {unseen[best]:.1f} % of the pairs of unseen hypernyms right "
+        f"a net on {best} is right on {unseen[best]:.1f} % of the pairs of unseen hypernyms "
         f"(standard deviation {deviation:.1f}), on the same network with random weights "
         f"{unseen[f'{RANDOM}{best}']:.1f} %, and from the hypernym alone {partial:.1f} %.",
         label,

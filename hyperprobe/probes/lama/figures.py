@@ -26,9 +26,9 @@ def p_at_k_figure(curves: pd.DataFrame) -> Any:
             2.6 * len(sources), nrows=len(sources), sharex=True, squeeze=False
         )
         for panel, source in zip(panels[:, 0], sources, strict=True):
-            own = raw[raw["source"] == source]
+            of_source = raw[raw["source"] == source]
             for i, model in enumerate(models):
-                line = own[own["model"] == model]
+                line = of_source[of_source["model"] == model]
                 panel.step(
                     line["k"], line["p_at_k"], where="post", color=SERIES[i % len(SERIES)],
                     marker=MARKERS[i % len(MARKERS)], markevery=[0], markersize=4,
@@ -48,15 +48,15 @@ def correlations_figure(table: pd.DataFrame) -> Any:
     parts = list(table.groupby(["source", "model"], sort=False))
     with styled():
         figure, panels = new_figure(3.2 * len(parts), nrows=len(parts), squeeze=False)
-        for panel, ((source, model), own) in zip(panels[:, 0], parts, strict=True):
-            columns = [c for c in own.columns if c not in ("source", "model", "metric")]
-            values = own[columns].to_numpy(dtype=float)
+        for panel, ((source, model), part) in zip(panels[:, 0], parts, strict=True):
+            columns = [c for c in part.columns if c not in ("source", "model", "metric")]
+            values = part[columns].to_numpy(dtype=float)
             panel.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
             for i, j in np.argwhere(~np.isnan(values)):
                 ink = "white" if abs(values[i, j]) > 0.6 else "black"
                 panel.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color=ink)
             panel.set_xticks(range(len(columns)), columns)
-            panel.set_yticks(range(len(own)), own["metric"])
+            panel.set_yticks(range(len(part)), part["metric"])
             panel.grid(visible=False)
             panel.set_title(f"{short_name(model)}, {short_name(source)}: Pearson")
     return figure

@@ -4,10 +4,10 @@ Predictions have one row per (source, relation, model, prompt, fact); see
 `hyperprobe.probes.lama.predictions` for the columns. Two rankings:
 
 - `raw`, as LAMA's reference code: every other candidate counts, also those that
-  are right too; a rank beyond 10,000 earns nothing. Candidates that tie have places
-  of their own, in the order of the list.
+  are right too; a rank beyond 10,000 earns nothing. Candidates that tie have
+  different ranks, in the order of the list.
 - `filtered`, as the paper describes (Petroni et al. 2019, section 4.4): other
-  valid objects of the same subject and relation are taken out of the ranking. Of
+  valid objects of the same subject and relation are left out of the ranking. Of
   candidates that tie any order is as likely, and an outcome is the mean over them.
 
 Shares are percentages; MRR is a mean reciprocal rank between 0 and 1.
@@ -56,7 +56,9 @@ def add_filtered_rank(predictions: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _stands(predictions: pd.DataFrame, ranking: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _rank_and_ties(
+    predictions: pd.DataFrame, ranking: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rank of each gold object, and how many others tie with it: none in the raw ranking."""
     if ranking == FILTERED:
         return predictions["filtered_rank"].to_numpy(), predictions["filtered_tied"].to_numpy()
@@ -66,14 +68,14 @@ def _stands(predictions: pd.DataFrame, ranking: str) -> tuple[NDArray[np.int64],
 
 def reciprocal_ranks(predictions: pd.DataFrame, ranking: str) -> NDArray[np.float64]:
     """1 / rank, 0 for what has no rank or, in the raw ranking, one beyond 10,000."""
-    ranks, tied = _stands(predictions, ranking)
+    ranks, tied = _rank_and_ties(predictions, ranking)
     values = reciprocal(ranks, tied)
     return np.where(ranks <= MAX_RAW_RANK, values, 0.0) if ranking == RAW else values
 
 
 def hits(predictions: pd.DataFrame, ranking: str, k: int) -> NDArray[np.float64]:
     """1.0 where the gold object is among the first k, else 0.0; a chance where it ties."""
-    return success(*_stands(predictions, ranking), k)
+    return success(*_rank_and_ties(predictions, ranking), k)
 
 
 def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
@@ -83,18 +85,18 @@ def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     the mean over facts.
     """
     rows = []
-    for (source, model), own in predictions.groupby(["source", "model"], sort=False):
+    for (source, model), of_model in predictions.groupby(["source", "model"], sort=False):
         for ranking in (RAW, FILTERED):
             parts = [
                 (str(name), str(part["type"].iloc[0]), _Outcomes.of(part, ranking, seed + i))
-                for i, (name, part) in enumerate(own.groupby("relation", sort=False))
+                for i, (name, part) in enumerate(of_model.groupby("relation", sort=False))
             ]
             everything = [outcomes for _, _, outcomes in parts]
             groups = [(name, kind, [outcomes]) for name, kind, outcomes in parts]
             for kind in TYPES:
                 if of_kind := [outcomes for _, k, outcomes in parts if k == kind]:
                     groups.append((kind, kind, of_kind))
-            pooled = _Outcomes.of(own, ranking, seed)
+            pooled = _Outcomes.of(of_model, ranking, seed)
             groups += [(MACRO, "", everything), (MICRO, "", [pooled])]
             for name, kind, some in groups:
                 row = {"source": source, "relation": name, "type": kind, "model": model}
@@ -104,7 +106,7 @@ def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Outcomes:
-    """What one group of facts gives: means, and the bootstrapped ones [n_resamples]."""
+    """The numbers of one group of facts: means, and the bootstrapped ones [n_resamples]."""
 
     n: int
     means: dict[str, float]
@@ -118,7 +120,7 @@ class _Outcomes:
             "p_at_10": 100 * hits(part, ranking, 10),
             "mrr": reciprocal_ranks(part, ranking),
         }
-        # Of language models alone: the others' scores are no probabilities of a word.
+        # Of language models alone: the others' scores are not probabilities of a word.
         scores = part["gold_score"].where(part["n_subject_pieces"].notna())
         return cls(
             len(part),
@@ -143,14 +145,14 @@ def _summary(groups: list[_Outcomes]) -> dict[str, Any]:
 def p_at_k(predictions: pd.DataFrame) -> pd.DataFrame:
     """P@k for every k at which it changes: mean over relations, as the paper's Figure 2."""
     rows = []
-    for (source, model), own in predictions.groupby(["source", "model"], sort=False):
+    for (source, model), of_model in predictions.groupby(["source", "model"], sort=False):
         for ranking in (RAW, FILTERED):
-            rank, tied = _stands(own, ranking)
-            n_places = int((rank + tied).max()) + 1
-            shares, changes = [], np.arange(n_places + 1) == 1
-            for places in own.groupby("relation").indices.values():
-                gained, some = _gains(rank[places], tied[places], n_places)
-                shares.append(np.cumsum(gained) / len(places))
+            rank, tied = _rank_and_ties(of_model, ranking)
+            n_ranks = int((rank + tied).max()) + 1
+            shares, changes = [], np.arange(n_ranks + 1) == 1
+            for facts in of_model.groupby("relation").indices.values():
+                gained, some = _gains(rank[facts], tied[facts], n_ranks)
+                shares.append(np.cumsum(gained) / len(facts))
                 changes |= some
             mean = np.mean(shares, axis=0)
             for k in np.flatnonzero(changes):
@@ -160,14 +162,14 @@ def p_at_k(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _gains(
-    rank: NDArray[np.int64], tied: NDArray[np.int64], n_places: int
+    rank: NDArray[np.int64], tied: NDArray[np.int64], n_ranks: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """What place k adds to the successes at k [n_places + 1], and where it adds anything.
+    """What rank k adds to the successes at k [n_ranks + 1], and where it adds anything.
 
-    Each gold has an equal part of every place that it shares.
+    A gold that ties counts in equal parts at every rank that it may have.
     """
     rank, tied = rank[rank > 0], tied[rank > 0]
-    gained, n_open = np.zeros(n_places + 1), np.zeros(n_places + 1, dtype=np.int64)
+    gained, n_open = np.zeros(n_ranks + 1), np.zeros(n_ranks + 1, dtype=np.int64)
     for sums, part in ((gained, 1 / (tied + 1)), (n_open, 1)):
         np.add.at(sums, rank, part)
         np.subtract.at(sums, rank + tied + 1, part)
@@ -182,11 +184,11 @@ def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     keys = ["relation", "item"]
-    for source, own in predictions.groupby("source", sort=False):
+    for source, of_source in predictions.groupby("source", sort=False):
         for ranking in (RAW, FILTERED):
             right = {
                 model: pd.Series(hits(part, ranking, 1), pd.MultiIndex.from_frame(part[keys]))
-                for model, part in own.groupby("model", sort=False)
+                for model, part in of_source.groupby("model", sort=False)
             }
             for (first, a), (second, b) in combinations(right.items(), 2):
                 only_first, only_second, p = mcnemar_exact(a, b.reindex(a.index))
@@ -204,9 +206,9 @@ def consistency(predictions: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     keys = ["source", "relation", "model"]
-    for key, own in predictions.groupby(keys, sort=False):
-        answers = own.pivot(index="item", columns="prompt", values="best").to_numpy()
-        right = own.pivot(index="item", columns="prompt", values="gold_rank").to_numpy() == 1
+    for key, part in predictions.groupby(keys, sort=False):
+        answers = part.pivot(index="item", columns="prompt", values="best").to_numpy()
+        right = part.pivot(index="item", columns="prompt", values="gold_rank").to_numpy() == 1
         n = answers.shape[1]
         if n < 2:
             continue
@@ -245,11 +247,11 @@ def correlations(predictions: pd.DataFrame) -> pd.DataFrame:
     columns `SM ... SWP`, below the diagonal only. NaN where a property is constant.
     """
     rows = []
-    for (source, model), own in predictions.groupby(["source", "model"], sort=False):
-        if own["n_subject_pieces"].isna().all():
+    for (source, model), of_model in predictions.groupby(["source", "model"], sort=False):
+        if of_model["n_subject_pieces"].isna().all():
             continue  # no language model
-        table = pd.DataFrame({name: own[column] for name, column in FACTORS.items()})
-        table["P@1"] = hits(own, RAW, 1)
+        table = pd.DataFrame({name: of_model[column] for name, column in FACTORS.items()})
+        table["P@1"] = hits(of_model, RAW, 1)
         matrix = table.astype(float).corr(method="pearson")
         for i, metric in enumerate([*FACTORS, "P@1"]):
             if i:
@@ -262,7 +264,7 @@ def summarise_negated(answers: pd.DataFrame) -> pd.DataFrame:
     """Per (source, relation, model), and as `macro`: overlap@1 in percent, mean Spearman.
 
     The measures of Kassner & Schuetze (2020, section 2): high ones say that the
-    model does not mind the negation.
+    model ignores the negation.
     """
     keys = ["source", "relation", "model"]
     grouped = answers.groupby(keys, sort=False)
@@ -286,8 +288,10 @@ def summarise_mentions(answers: pd.DataFrame) -> pd.DataFrame:
         ["mean", "std"]
     )
     rows = []
-    for (source, model), own in per_fact.groupby(level=["source", "model"], sort=False):
-        quartiles = {f"rank_{q}": float(own["mean"].quantile(q / 100)) for q in (25, 50, 75)}
-        row = {"source": source, "model": model, "n_facts": len(own), **quartiles}
-        rows.append({**row, "mean_rank": own["mean"].mean(), "mean_deviation": own["std"].mean()})
+    for (source, model), of_model in per_fact.groupby(level=["source", "model"], sort=False):
+        quartiles = {f"rank_{q}": float(of_model["mean"].quantile(q / 100)) for q in (25, 50, 75)}
+        row = {"source": source, "model": model, "n_facts": len(of_model), **quartiles}
+        rows.append(
+            {**row, "mean_rank": of_model["mean"].mean(), "mean_deviation": of_model["std"].mean()}
+        )
     return pd.DataFrame(rows)

@@ -2,9 +2,9 @@
 
 One row per (relation, model, prompt, fact): `source, relation, type, prompt, item,
 subject, text`, the `gold` object, its `gold_score` and `gold_rank` among the
-candidates (its place in their order by score, equal scores in the order of the list;
+candidates (by score, equal scores in the order of the list;
 0: the model cannot score it, which counts as wrong), `gold_tied` other candidates with
-exactly its score, of which `gold_tied_before` have better places, the `best`
+exactly its score, of which `gold_tied_before` have better ranks, the `best`
 answer and its `best_score`, the `top` words with their `top_scores`, and how many
 words and word pieces the subject has. Scores are natural log-probabilities over
 the whole vocabulary for language models (for an ensemble, their weighted sum),
@@ -41,7 +41,7 @@ def predict_facts(
     candidates: CandidateSet,
     prompts: Prompts | None = None,
 ) -> pd.DataFrame:
-    """The model's answers to the facts of a relation, for each prompt asked on its own."""
+    """The model's answers to the facts of a relation, for each prompt asked separately."""
     gold = [candidates.index[fact.object] for fact in facts]
     if prompts is None or not model.reads_text:  # vectors read no prompt
         asked: tuple[str | None, ...] = (relation.template,)
@@ -155,7 +155,7 @@ def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
     count as tied: each is the object of as many facts, so any order has the same mean.
     """
     counts = Counter(fact.object for fact in facts).most_common()
-    place = {word: i for i, (word, _) in enumerate(counts, start=1)}
+    rank = {word: i for i, (word, _) in enumerate(counts, start=1)}
     share = {word: float(np.log(n / len(facts))) for word, n in counts}
     top = [word for word, _ in counts[:TOP_K]]
     # What asks for the same fact in the same words is what `filtered` compares.
@@ -163,7 +163,7 @@ def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
     frame["prompt"] = relation.template or "masked sentence"
     frame["model"] = FREQ
     frame["gold_score"] = [share[fact.object] for fact in facts]
-    frame["gold_rank"] = [place[fact.object] for fact in facts]
+    frame["gold_rank"] = [rank[fact.object] for fact in facts]
     frame["gold_tied"] = frame["gold_tied_before"] = 0
     frame["best"] = top[0]
     frame["best_score"] = share[top[0]]
@@ -177,7 +177,7 @@ def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
 def predict_negated(
     model: ClozeModel, relation: Relation, facts: Sequence[Fact], candidates: CandidateSet
 ) -> pd.DataFrame:
-    """How alike the answers to a question and to its negation are (Kassner & Schuetze 2020).
+    """How similar the answers to a question and to its negation are (Kassner & Schuetze 2020).
 
     One row per fact: the `best` answers to both, whether they `overlap`, and the
     `spearman` correlation of the scores of all candidates.
@@ -222,8 +222,8 @@ def predict_mentions(
     candidates: CandidateSet,
 ) -> pd.DataFrame:
     """The rank of the object in each of ten sentences that mention the fact (Figure 4)."""
-    places = [i for i, (_, sentences) in enumerate(chosen) for _ in sentences]
-    facts = [chosen[i][0] for i in places]
+    order = [i for i, (_, sentences) in enumerate(chosen) for _ in sentences]
+    facts = [chosen[i][0] for i in order]
     texts = [text for _, sentences in chosen for text in sentences]
     clozes = [
         first_slot(text, fact.id, fact.subject) for fact, text in zip(facts, texts, strict=True)
@@ -231,7 +231,7 @@ def predict_mentions(
     gold = [candidates.index[fact.object] for fact in facts]
     ranking = model.rank(model.fit(clozes), candidates, gold, 1)
     frame = _about(relation, facts, texts)
-    frame["item"] = [_item(i, fact) for i, fact in zip(places, facts, strict=True)]
+    frame["item"] = [_item(i, fact) for i, fact in zip(order, facts, strict=True)]
     frame["model"] = model.name
     add_gold(frame, ranking, in_list_order=True)
     return frame

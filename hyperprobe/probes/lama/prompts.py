@@ -5,7 +5,7 @@
 - LPAQA's: a file P19.jsonl, or a folder of them, rows {"template", "weight"}; weights are
   not negative and not all zero
 - ParaRel's: a file P19.jsonl, or a folder of them, rows {"pattern", ...}
-- our own vectors: a file P19.safetensors, or a folder of them, with the table `vectors`
+- hyperprobe's vectors: a file P19.safetensors, or a folder of them, with the table `vectors`
   [n_vectors, dimension] and, in its header as `hyperprobe`, a JSON object with the
   `template` and the `model` that the vectors belong to
 """
@@ -33,7 +33,7 @@ Kind = Literal["template", "ensemble", "patterns", "vectors"]
 TABLE, HEADER = "vectors", "hyperprobe"
 NO_VECTORS = np.zeros((0, 0), dtype=np.float32)
 NUMBERS = ("F16", "F32", "F64")  # of the safetensors format
-# Weights are summed in single precision: outside these bounds a sum says nothing.
+# Weights are summed in single precision: outside these bounds a sum is meaningless.
 MIN_TOTAL, MAX_WEIGHT = 1e-6, 1e6
 
 T = TypeVar("T", bound=Document)
@@ -67,7 +67,7 @@ class Owner(Document):
 
 
 class Header(Document):
-    """What stands beside the vectors in their file."""
+    """What a file of vectors says about them."""
 
     template: str
     model: Owner
@@ -75,7 +75,7 @@ class Header(Document):
 
 
 class AnyRow(Document):
-    """A row of a prompt file whose kind is still to be told."""
+    """A row of a prompt file whose kind is not known yet."""
 
     relation: Any = None
     pattern: Any = None
@@ -84,8 +84,8 @@ class AnyRow(Document):
 @dataclass(frozen=True)
 class Prompts:
     """How a relation is asked: by one template, by a weighted sum of the log-probabilities
-    of several (Jiang et al. 2020, section 4.2), by each of several on its own, or by a
-    template with places for `vectors` [n_vectors, dimension] of one `owner`, a model."""
+    of several (Jiang et al. 2020, section 4.2), by each of several separately, or by a
+    template with markers for `vectors` [n_vectors, dimension] of one `owner`, a model."""
 
     kind: Kind
     templates: tuple[str, ...]
@@ -103,7 +103,7 @@ class Prompts:
         return self.templates[0]
 
     def describe(self) -> dict[str, Any]:
-        """What tells these prompts from others, for a run's settings."""
+        """What distinguishes these prompts from others, for a run's settings."""
         about: dict[str, Any] = {
             "kind": self.kind,
             "templates": self.templates,
@@ -119,7 +119,7 @@ class Prompts:
         if self.kind == "vectors" and not _same(self.owner, owner_of(model)):
             raise UserError(
                 f"these vectors belong to {self.owner.get('name')} and mean nothing to "
-                f"{model.name} (its files differ): name that --model, or search anew with "
+                f"{model.name} (its files differ): name that --model, or search again with "
                 "hyperprobe prompts"
             )
 
@@ -130,7 +130,7 @@ def owner_of(model: ClozeModel) -> dict[str, Any]:
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """The same files, whatever folder they lie in; of hub models, the same name."""
+    """The same files, whatever folder they are in; of hub models, the same name."""
     if not (one.get("sha256") and other.get("sha256")):
         return one.get("name") == other.get("name")
     # Random weights have the files of the model whose shape they take, and another prefix.
@@ -159,7 +159,7 @@ def save_prompts(stem: Path, relation: str, prompts: Prompts) -> Path:
     return path
 
 
-def count_places(template: str) -> int:
+def count_markers(template: str) -> int:
     """How many vectors a template has. Raises `UserError` unless they are `[V1]` to `[Vn]`."""
     numbers = [int(part[2:-1]) for part in MARK.findall(template) if part.startswith("[V")]
     if numbers != list(range(1, len(numbers) + 1)):
@@ -170,7 +170,7 @@ def count_places(template: str) -> int:
 def load_prompts(path: Path) -> dict[str, Prompts]:
     """Relation name -> its prompts, from a file or a folder of files.
 
-    Raises `UserError` with file and line on what is none of the four kinds, and for a
+    Raises `UserError` with file and line on what is not one of the four kinds, and for a
     relation that two rows or files ask for.
     """
     inside = (p for p in path.glob("*") if p.suffix in (".jsonl", ".safetensors"))
@@ -192,7 +192,7 @@ def load_prompts(path: Path) -> dict[str, Prompts]:
 
 
 def _load_texts(file: Path) -> Iterator[tuple[str, str, Prompts]]:
-    """(place, relation, prompts) of a JSONL file; its first row tells the kind."""
+    """(where, relation, prompts) of a JSONL file; its first row decides the kind."""
     _, first = next(read_jsonl(file, AnyRow, "prompts"), (0, None))
     if first is None:
         raise UserError(f"{file} is empty: write one prompt a line")
@@ -217,7 +217,7 @@ def _rows(file: Path, schema: type[T]) -> Iterator[tuple[str, T]]:
 
 
 def _load_vectors(path: Path) -> Iterator[tuple[str, str, Prompts]]:
-    """(place, relation, prompts) of a file of vectors."""
+    """(where, relation, prompts) of a file of vectors."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
@@ -240,17 +240,17 @@ def _load_vectors(path: Path) -> Iterator[tuple[str, str, Prompts]]:
     header = check(Header, parse_json(text, where), where)
     template = template_at(header.template, where)
     try:
-        n_places = count_places(template)
+        n_markers = count_markers(template)
     except UserError as error:
         raise UserError(f"{where}: {error}") from error
-    if len(vectors) != n_places or not vectors.shape[1]:
+    if len(vectors) != n_markers or not vectors.shape[1]:
         raise UserError(
-            f"{path}: {len(vectors)} vectors of {vectors.shape[1]} numbers for {n_places} places: "
-            "write it anew"
+            f"{path}: {len(vectors)} vectors of {vectors.shape[1]} numbers, but its template "
+            f"has {n_markers}: write it again"
         )
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if bad.size:
-        raise UserError(f"{path}: vector {bad[0] + 1} holds no finite numbers: write it anew")
+        raise UserError(f"{path}: vector {bad[0] + 1} holds no finite numbers: write it again")
     if header.relation not in (None, path.stem):
         raise UserError(
             f"{path}: these are the vectors of {quoted(header.relation)}: name the file after it"

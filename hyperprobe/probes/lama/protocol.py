@@ -113,7 +113,7 @@ class Fact:
     mentions: tuple[str, ...] = ()
 
     def cloze(self, template: str | None, negated: bool = False) -> Cloze:
-        """The question, from a template or from the row's own sentence.
+        """The question, from a template or from the row's sentence.
 
         Of several slots in a sentence the first is asked, as in the reference code.
         """
@@ -208,8 +208,8 @@ def _fact(row: dict[str, Any], relation: Relation, where: str, lowercase: bool) 
         fact = _lowercase(fact)
     if relation.template is not None and SLOT in fact.subject:
         raise UserError(
-            f"{where}: sub_label {quoted(subject)} holds {SLOT}, and only one place can be asked: "
-            "write it otherwise"
+            f"{where}: sub_label {quoted(subject)} holds {SLOT}, and only one slot can be asked: "
+            "write it differently"
         )
     return fact
 

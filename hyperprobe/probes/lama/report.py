@@ -238,7 +238,7 @@ def extra_tables(files: Files) -> Iterator[Table]:
 
 
 def pictures(files: Files) -> Iterator[Picture]:
-    """The figures of those tables that are there, after Petroni et al. (2019)."""
+    """The figures of the tables that exist, after Petroni et al. (2019)."""
     if len(files.get(P_AT_K, ())):
         yield Picture(
             "p_at_k",
@@ -266,7 +266,7 @@ def pictures(files: Files) -> Iterator[Picture]:
 
 
 def find(files: Files, label: str = "") -> Iterator[Finding]:
-    """Of the best model on the first source: P@1 beside freq, and what a negation changes."""
+    """Of the best model on the first source: P@1 against freq, and what a negation changes."""
     metrics = files[METRICS]
     source = metrics["source"].iloc[0]
     rows = metrics[(metrics["source"] == source) & (metrics["relation"] == MACRO)]

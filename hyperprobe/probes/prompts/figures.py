@@ -19,17 +19,17 @@ def majority_figure(metrics: pd.DataFrame, splits: pd.DataFrame) -> Any:
     Lines are the methods on the first model itself, beside the object's share of train
     and of test; relations in the order of that share of train.
     """
-    own = metrics[~metrics["relation"].isin((MACRO, MICRO, *TYPES))]
-    own = own[(own["model"] == own["model"].iloc[0]) & own["control"].isin((NONE, ""))]
-    shares = splits[splits["relation"].isin(own["relation"])].sort_values("majority_share_train")
+    rows = metrics[~metrics["relation"].isin((MACRO, MICRO, *TYPES))]
+    rows = rows[(rows["model"] == rows["model"].iloc[0]) & rows["control"].isin((NONE, ""))]
+    shares = splits[splits["relation"].isin(rows["relation"])].sort_values("majority_share_train")
     order = shares["relation"].tolist()
-    wide = own.pivot(index="relation", columns="method", values="elicits_majority").loc[order]
+    wide = rows.pivot(index="relation", columns="method", values="elicits_majority").loc[order]
     with styled():
         figure, axes = new_figure(3.2)
         for part, color in (("train", INK), ("test", MUTED)):
             values = shares[f"majority_share_{part}"]
             axes.plot(order, values, "--", color=color, label=f"share of {part} facts")
-        methods = [m for m in dict.fromkeys(own["method"]) if m not in NO_PROMPT]
+        methods = [m for m in dict.fromkeys(rows["method"]) if m not in NO_PROMPT]
         for i, method in enumerate(methods):
             axes.plot(
                 order, wide[method], label=method, color=SERIES[i % len(SERIES)],

@@ -47,7 +47,7 @@ def summarise_prompts(marked: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """One row per (source, relation, model, method, control), then each type, `macro`, `micro`.
 
     `p_at_1` with its interval, `dev_p_at_1`; `p_at_1_majority`, the facts that are
-    right and whose object is train's majority (Table 8's Maj.), and as
+    right and whose object is train's majority (Maj. in Table 8), and as
     `majority_of_correct` their share of what is right; `elicits_majority` (Figure 3);
     P@1 on easy, hard and UHN facts, NaN where there are none; `n_...` count facts.
     `macro` and the types are means over relations (the paper's "micro-averaged over
@@ -61,10 +61,10 @@ def summarise_prompts(marked: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
         )
     }
     rows = []
-    for key, own in marked.groupby(KEYS, sort=False):
+    for key, of_key in marked.groupby(KEYS, sort=False):
         about: dict[str, Any] = dict(zip(KEYS, key, strict=True))
         parts = []
-        for i, (name, part) in enumerate(own.groupby("relation", sort=False)):
+        for i, (name, part) in enumerate(of_key.groupby("relation", sort=False)):
             row, means = _of_relation(part, seed + i)
             row |= {"relation": name, "type": part["type"].iloc[0]}
             row["manual"] = manual.get((about["source"], about["model"], name), np.nan)
@@ -72,7 +72,7 @@ def summarise_prompts(marked: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
         groups = [(kind, [p for p in parts if p[0]["type"] == kind]) for kind in TYPES]
         rows += [{**about, **row} for row, _ in parts]
         rows += [{**about, **_mean(name, some)} for name, some in [*groups, (MACRO, parts)] if some]
-        rows.append({**about, **_of_relation(own, seed)[0], "relation": MICRO, "type": ""})
+        rows.append({**about, **_of_relation(of_key, seed)[0], "relation": MICRO, "type": ""})
     order = ["source", "relation", "type", "model", "method", "control"]
     table = pd.DataFrame(rows).drop(columns="manual")
     return table[[*order, *(column for column in table.columns if column not in order)]]
@@ -129,10 +129,10 @@ def _mean(name: str, parts: Sequence[tuple[dict[str, Any], NDArray[np.float64]]]
 def paper_tables(metrics: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """File name -> table of the first model and source: the paper's 2 (with 3), 4, 6, 7, 8, 9."""
     first = metrics[metrics["source"] == metrics["source"].iloc[0]]
-    own = first[first["model"] == first["model"].iloc[0]]
-    own = own.assign(types=own["relation"].isin(TYPES))
-    relations = own[~own["types"] & ~own["relation"].isin((MACRO, MICRO))]
-    plain = own[own["control"].isin((NONE, ""))]
+    of_model = first[first["model"] == first["model"].iloc[0]]
+    of_model = of_model.assign(types=of_model["relation"].isin(TYPES))
+    relations = of_model[~of_model["types"] & ~of_model["relation"].isin((MACRO, MICRO))]
+    plain = of_model[of_model["control"].isin((NONE, ""))]
     plain_relations = relations[relations["control"].isin((NONE, ""))]
     return {
         "table2_overall.csv": _overall(plain),
@@ -205,5 +205,5 @@ def _easy_hard_relations(plain: pd.DataFrame) -> pd.DataFrame:
 
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     order = list(dict.fromkeys(like["relation"]))
-    place = table["relation"].map({name: i for i, name in enumerate(order)})
-    return table.iloc[np.argsort(place.to_numpy(), kind="stable")].reset_index(drop=True)
+    rank = table["relation"].map({name: i for i, name in enumerate(order)})
+    return table.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)

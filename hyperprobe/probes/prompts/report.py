@@ -70,7 +70,7 @@ def read_tables(run: FinishedRun) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def tables(metrics: pd.DataFrame, splits: pd.DataFrame) -> Iterator[Table]:
-    """What the terminal shows: the facts, P@1 per relation, and what the controls make of it."""
+    """What the terminal shows: the facts, P@1 per relation, and the controls."""
     yield splits_table(splits)
     yield from relation_tables(metrics)
     yield from overview_tables(metrics)
@@ -103,10 +103,10 @@ def splits_table(splits: pd.DataFrame) -> Table:
 def relation_tables(metrics: pd.DataFrame) -> Iterator[Table]:
     """P@1 on test of every method on the model itself (the paper's Table 7)."""
     rows = metrics[~metrics["relation"].isin((MACRO, MICRO, *TYPES))]
-    for source, model, own in _each_model(rows[rows["control"].isin((NONE, ""))]):
-        methods = list(dict.fromkeys(own["method"]))
-        wide = own.pivot(index="relation", columns="method", values="p_at_1")
-        first = own.drop_duplicates("relation").set_index("relation")
+    for source, model, of_model in _each_model(rows[rows["control"].isin((NONE, ""))]):
+        methods = list(dict.fromkeys(of_model["method"]))
+        wide = of_model.pivot(index="relation", columns="method", values="p_at_1")
+        first = of_model.drop_duplicates("relation").set_index("relation")
         yield Table(
             f"{model} on {source}: P@1 on test facts, in percent",
             ("relation", "type", "train", "test", *methods),
@@ -123,22 +123,22 @@ def relation_tables(metrics: pd.DataFrame) -> Iterator[Table]:
 
 
 def _each_model(metrics: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    for (source, model), own in metrics.groupby(["source", "model"], sort=False):
-        yield str(source), str(model), own
+    for (source, model), of_model in metrics.groupby(["source", "model"], sort=False):
+        yield str(source), str(model), of_model
 
 
 def overview_tables(metrics: pd.DataFrame) -> Iterator[Table]:
-    """Means over relations; of it what is learned and not recalled (Figures 2 and 3)."""
+    """Means over relations, and how much is learned and not recalled (Figures 2 and 3)."""
 
     def against_manual(row: dict[str, Any]) -> str:
         if row["n_better"] != row["n_better"]:
             return MISSING
         return f"{row['n_better']:.0f}/{row['n_equal']:.0f}/{row['n_worse']:.0f}"
 
-    for source, model, own in _each_model(metrics[metrics["relation"] == MACRO]):
+    for source, model, of_model in _each_model(metrics[metrics["relation"] == MACRO]):
         yield make_table(
             f"{model} on {source}: means over relations, in percent ± half the 95 % interval",
-            own,
+            of_model,
             {
                 "method": lambda row: method_name(str(row["method"]), str(row["control"])),
                 "P@1": share("p_at_1"),
@@ -157,11 +157,11 @@ def overview_tables(metrics: pd.DataFrame) -> Iterator[Table]:
 def part_tables(metrics: pd.DataFrame) -> Iterator[Table]:
     """P@1 on the facts that the controls get right, on the others, and on UHN (Table 4)."""
     rows = metrics[(metrics["relation"] == MACRO) & metrics["control"].isin((NONE, ""))]
-    for source, model, own in _each_model(rows):
-        first = own.iloc[0]
+    for source, model, of_model in _each_model(rows):
+        first = of_model.iloc[0]
         yield make_table(
             f"{model} on {source}: P@1 on parts of the test facts, means over relations",
-            own,
+            of_model,
             {
                 "method": text("method"),
                 f"all ({first['n_facts']})": lambda row: percent(row["p_at_1"]),
@@ -188,7 +188,7 @@ def pictures(metrics: pd.DataFrame, splits: pd.DataFrame) -> Iterator[Picture]:
 
 
 def find(metrics: pd.DataFrame, label: str = "") -> Iterator[Finding]:
-    """Of the first model and source: the best search beside the manual prompt and the controls."""
+    """Of the first model and source: the best search against the manual prompt and the controls."""
     source, model = metrics[["source", "model"]].iloc[0]
     rows = metrics[(metrics["source"] == source) & (metrics["model"] == model)]
     rows = rows[rows["relation"] == MACRO]
@@ -214,7 +214,7 @@ def find(metrics: pd.DataFrame, label: str = "") -> Iterator[Finding]:
         )
         yield Finding(
             "Learned or recalled",
-            f"the same search reaches {shares}: so much comes from the training facts, not from "
+            f"the same search reaches {shares}: that much comes from the training facts, not from "
             f"what {model} knew.",
             label,
         )

@@ -25,8 +25,8 @@ DEV_SHARE, TEST_SHARE = 0.2, 0.2
 class Split:
     """The facts of one relation that count, in three parts without a common pair.
 
-    `counts`: how many rows there were, and how many went for which reason; of given
-    parts also `n_in_test`, pairs of train and dev that are test pairs and went too.
+    `counts`: how many rows there were, and how many are left out for which reason; of given
+    parts also `n_in_test`, pairs of train and dev left out because they are test pairs.
     """
 
     relation: Relation
@@ -72,7 +72,7 @@ def load_splits(
     for relation in relations:
         given = len(fact_files(relation)) > 1
         made = (given_split if given else seeded_split)(relation, vocabulary, lowercase, seed)
-        made.template  # noqa: B018 (a relation without one is told before any work)
+        made.template  # noqa: B018 (refuses a relation without one before any work)
         check_split(made)
         splits.append(made)
     return splits
@@ -119,13 +119,13 @@ def seeded_split(relation: Relation, vocabulary: Vocabulary, lowercase: bool, se
 def given_split(
     relation: Relation, vocabulary: Vocabulary, lowercase: bool, seed: int = 0
 ) -> Split:
-    """The three parts of AutoPrompt's layout; pairs of train and dev that test has too go."""
+    """The parts in AutoPrompt's layout; pairs of train and dev that are in test are left out."""
     parts: dict[str, list[Fact]] = {}
     counts: dict[str, int] = {}
     parts["dev"] = []
     for path in fact_files(relation):
-        parts[path.stem], own = select(replace(relation, path=path), vocabulary, lowercase)
-        for reason, n in own.items():
+        parts[path.stem], reasons = select(replace(relation, path=path), vocabulary, lowercase)
+        for reason, n in reasons.items():
             counts[reason] = counts.get(reason, 0) + n
     test, n_before = _pairs(parts["test"]), len(parts["train"]) + len(parts["dev"])
     for part in ("train", "dev"):
@@ -135,7 +135,7 @@ def given_split(
 
 
 def _key(fact: Fact) -> str:
-    """The subject as it counts for being the same: whatever its case."""
+    """The subject in lower case: subjects that differ in case only are the same."""
     return " ".join(fact.subject.lower().split())
 
 

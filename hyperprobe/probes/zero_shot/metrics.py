@@ -36,7 +36,7 @@ def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
     """One row per item and one column per metric, for one model and set.
 
     1 is right, 0 wrong, NaN not asked. A gold that ties counts by its `success` (a
-    fraction), and pairs as if every tie were broken by itself.
+    fraction), and pairs as if every tie were broken independently.
     """
     wide = predictions.pivot(index="item", columns="probe", values=["gold_rank", "gold_tied"])
     right = pd.DataFrame(index=wide.index)
@@ -59,8 +59,8 @@ def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
 def summarise(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """One row per (diagnostic, model): every metric with its interval, NaN where none applies."""
     rows = []
-    for (diagnostic, model), own in predictions.groupby(["diagnostic", "model"], sort=False):
-        right = outcome_table(own)
+    for (diagnostic, model), of_model in predictions.groupby(["diagnostic", "model"], sort=False):
+        right = outcome_table(of_model)
         row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "n_items": len(right)}
         row["n_contextual"] = int(right["contextual"].notna().sum())
         for metric in METRICS:
@@ -70,20 +70,22 @@ def summarise(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
             (predictions["diagnostic"] == diagnostic) & (predictions["model"] == f"control:{model}")
         ]
         for probe in ("singular", "plural"):
-            chance = 1 / max(1, own["gold"][own["probe"] == probe].nunique())
+            chance = 1 / max(1, of_model["gold"][of_model["probe"] == probe].nunique())
             corrected = (right[probe].mean() - chance) / (1 - chance) if chance < 1 else np.nan
             row[f"chance_corrected_{probe}"] = 100 * corrected
-            row[f"prior_corrected_{probe}"] = 100 * prior_corrected(own, control, probe)
-            row[f"margin_{probe}"] = own["margin"][own["probe"] == probe].mean()
-            row[f"n_unscored_{probe}"] = int((own["gold_rank"][own["probe"] == probe] == 0).sum())
+            row[f"prior_corrected_{probe}"] = 100 * prior_corrected(of_model, control, probe)
+            row[f"margin_{probe}"] = of_model["margin"][of_model["probe"] == probe].mean()
+            row[f"n_unscored_{probe}"] = int(
+                (of_model["gold_rank"][of_model["probe"] == probe] == 0).sum()
+            )
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def independence(singular: pd.Series, plural: pd.Series, seed: int = 0) -> dict[str, float]:
-    """Paired accuracy, were the two successes independent, and what is seen above it (points).
+    """Paired accuracy if the two successes were independent, and the difference to it (points).
 
-    A difference near zero says that being right in the singular tells nothing
+    A difference near zero says that being right in the singular says nothing
     about the plural: the answers are not systematic.
     """
     table = np.column_stack([singular, plural, singular * plural]).astype(float)
@@ -105,18 +107,18 @@ def independence(singular: pd.Series, plural: pd.Series, seed: int = 0) -> dict[
     }
 
 
-def prior_corrected(own: pd.DataFrame, control: pd.DataFrame, probe: str) -> float:
+def prior_corrected(answers: pd.DataFrame, control: pd.DataFrame, probe: str) -> float:
     """Accuracy (share) by `prior_corrected_outcomes`, NaN without a control."""
-    return float(prior_corrected_outcomes(own, control, probe).mean())
+    return float(prior_corrected_outcomes(answers, control, probe).mean())
 
 
-def prior_corrected_outcomes(own: pd.DataFrame, control: pd.DataFrame, probe: str) -> pd.Series:
+def prior_corrected_outcomes(answers: pd.DataFrame, control: pd.DataFrame, probe: str) -> pd.Series:
     """Item -> `success` by the log-probability minus that under the control prompt.
 
     So no category wins for being a frequent word. Empty without a control.
     """
-    columns = [c for c in own.columns if c.startswith(SCORE)]
-    a = own[own["probe"] == probe].set_index("item")
+    columns = [c for c in answers.columns if c.startswith(SCORE)]
+    a = answers[answers["probe"] == probe].set_index("item")
     b = control[control["probe"] == probe].set_index("item").reindex(a.index)
     if a.empty or control.empty or not columns:
         return pd.Series(dtype=float)
@@ -129,9 +131,9 @@ def prior_corrected_outcomes(own: pd.DataFrame, control: pd.DataFrame, probe: st
 def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:
     """Every metric by category and by frequency band: `by`, `value`, `n_items` and percentages."""
     rows = []
-    for (diagnostic, model), own in predictions.groupby(["diagnostic", "model"], sort=False):
-        right = outcome_table(own)
-        items = own.drop_duplicates("item").set_index("item").reindex(right.index)
+    for (diagnostic, model), of_model in predictions.groupby(["diagnostic", "model"], sort=False):
+        right = outcome_table(of_model)
+        items = of_model.drop_duplicates("item").set_index("item").reindex(right.index)
         bands = pd.cut(items["zipf"], list(FREQUENCY_BANDS), include_lowest=True).astype(str)
         for by, values in (("category", items["hypernym"]), ("zipf", bands)):
             for value, part in right.groupby(values, sort=True):
@@ -152,8 +154,8 @@ def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
 def compare_models(predictions: pd.DataFrame) -> pd.DataFrame:
     """Exact McNemar tests between any two models on each set and metric."""
     rows = []
-    for diagnostic, own in predictions.groupby("diagnostic", sort=False):
-        right = {model: outcome_table(part) for model, part in own.groupby("model", sort=False)}
+    for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
+        right = {model: outcome_table(part) for model, part in of_set.groupby("model", sort=False)}
         for (first, a), (second, b) in combinations(right.items(), 2):
             for metric in METRICS:
                 both = pd.concat([a[metric], b[metric]], axis=1, keys=("a", "b")).dropna()

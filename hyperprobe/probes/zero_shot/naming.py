@@ -1,4 +1,4 @@
-"""What the models of several zero-shot runs are called where the runs stand in one table."""
+"""What the models of several zero-shot runs are called where one table shows all runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Naming:
 
 
 def name_models(metrics: pd.DataFrame) -> Naming:
-    """The naming of the models in the metrics of several runs, told apart by `run`."""
+    """The naming of the models in the metrics of several runs, distinguished by `run`."""
     # Vectors answer open questions from the vocabulary of the run's language model.
     closed = [metric for metric in METRICS if not metric.startswith("open_")]
     rounded = metrics.assign(**metrics[closed].round(6))

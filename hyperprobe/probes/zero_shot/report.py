@@ -33,7 +33,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "breakdown": ("diagnostic", "model", "by", "value", "n_items", "singular", "plural"),
 }
 PICTURE = (
-    "A model that knows its categories stands far right in all rows. Paired asks for the "
+    "A model that knows its categories is far right in all rows. Paired asks for the "
     "singular and the plural of the same noun; right of the tick, the two answers go "
     "together more than chance would have them. Bars are 95 % intervals over nouns."
 )
@@ -75,7 +75,7 @@ def together(
 
 
 def study_part(runs: Mapping[str, FinishedRun]) -> Part:
-    """The part of studies: one section each, with the settings behind the models' names."""
+    """The part of studies: one section each, with the settings after the models' names."""
     needs = (*TABLES["metrics"], *SETTINGS)
     findings, sections, names = [], [], []
     for label, run in runs.items():
@@ -85,17 +85,16 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
         picture = Picture(
             f"{id}-accuracy", accuracy_figure(largest), PICTURE, source_of(largest, "metrics.csv")
         )
-        own = list(_setting_findings(largest_set(metrics), label, id))
         tables = reversed(list(metrics_tables(metrics, SETTINGS)))
         sections.append(
             Section(
                 id,
                 f"Study (run {label})",
-                "Each model under each of its settings; what varies stands behind its name.",
+                "Each model under each of its settings; what varies follows its name.",
                 blocks=(picture, *tables),
             )
         )
-        findings += own
+        findings += list(_setting_findings(largest_set(metrics), label, id))
         names += subjects(metrics["model"])
     return Part("", tuple(dict.fromkeys(names)), tuple(findings), tuple(sections))
 
@@ -128,7 +127,7 @@ def best_model(metrics: pd.DataFrame) -> str:
 
 
 def headline(metrics: pd.DataFrame) -> str:
-    """The one sentence that a reader should take away, about the best language model."""
+    """The main finding, about the best language model."""
     row = largest_set(metrics).drop_duplicates("model").set_index("model").loc[best_model(metrics)]
     who = "The embedded model" if row.name == EMBEDDED else str(row.name)
     best = f"{who} names the right category of"

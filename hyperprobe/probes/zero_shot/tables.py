@@ -1,4 +1,4 @@
-"""The tables of the zero-shot probes, and what they and the analyses call things."""
+"""The tables of the zero-shot probes, and the names that they and the analyses use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def largest_set(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def has_paper_items(table: pd.DataFrame) -> bool:
-    """Whether a table is about the set of the paper's size, beside which its BERT may stand."""
+    """Whether a table is about the set of the paper's size, to which its BERT may be added."""
     items = table["n_items"] if "n_items" in table else pd.Series([PAPER_SIZE])
     return set(table["diagnostic"]) == {LM_DIAGNOSTIC_EXTENDED} and bool(
         (items == PAPER_SIZE).all()
@@ -75,7 +75,7 @@ def print_categories(predictions: pd.DataFrame) -> None:
 def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Iterator[Table]:
     """One table per diagnostic set, laid out as the paper's Table 2.
 
-    Of the columns `settings`, those that vary stand behind the model's name.
+    Of the columns `settings`, those that vary follow the model's name.
     """
     for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
         n_items = rows["n_items"].iloc[0]
@@ -91,7 +91,7 @@ def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Itera
 
 
 def with_settings(rows: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
-    """The rows with the settings that vary behind the model's name."""
+    """The rows with the settings that vary after the model's name."""
     varying = [key for key in settings if rows[key].dropna().nunique() > 1]
     names = [
         " ".join([str(row["model"]), *(row[k] for k in varying if pd.notna(row[k]))])
@@ -125,12 +125,12 @@ def paired_tables(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> Iterator[Tabl
             },
             source="metrics.csv",
         )
-        own = mcnemar[
+        tests = mcnemar[
             (mcnemar["diagnostic"] == diagnostic) & (mcnemar["metric"] == "paired_singular_plural")
         ]
         yield make_table(
             f"{diagnostic}: paired accuracy, model against model (exact McNemar test)",
-            own,
+            tests,
             {
                 "model": text("model"),
                 "other": text("other"),
@@ -144,10 +144,10 @@ def paired_tables(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> Iterator[Tabl
 
 def category_table(table: pd.DataFrame) -> Table:
     """Singular / plural accuracy by category, on the largest set."""
-    own = table[table["by"] == "category"]
-    largest = own.groupby(["diagnostic", "model"], sort=False)["n_items"].sum().idxmax()[0]
-    own = own[own["diagnostic"] == largest].drop(columns=RUN, errors="ignore")
-    wide = own.drop_duplicates(["value", "model"]).set_index(["value", "model"])
+    rows = table[table["by"] == "category"]
+    largest = rows.groupby(["diagnostic", "model"], sort=False)["n_items"].sum().idxmax()[0]
+    rows = rows[rows["diagnostic"] == largest].drop(columns=RUN, errors="ignore")
+    wide = rows.drop_duplicates(["value", "model"]).set_index(["value", "model"])
 
     def of_model(model: str) -> Cell:
         def cell(row: dict[str, object]) -> str:
@@ -161,8 +161,8 @@ def category_table(table: pd.DataFrame) -> Table:
     columns = {"category": text("value"), "items": count("n_items")}
     return make_table(
         f"{largest}: percent right by category, singular / plural",
-        own.drop_duplicates("value").sort_values("value", key=category_order),
-        columns | {str(model): of_model(model) for model in dict.fromkeys(own["model"])},
+        rows.drop_duplicates("value").sort_values("value", key=category_order),
+        columns | {str(model): of_model(model) for model in dict.fromkeys(rows["model"])},
         source="breakdown.csv",
     )
 

@@ -145,7 +145,7 @@ def test_the_quick_check_of_a_fact_is_the_schemas(key: str, value: Any):
         ({**FACT, "evidences": [3]}, "line 2: evidences.0: "),
         ({**FACT, "judgments": [{"judgment": []}]}, "line 2: judgments.0.judgment: "),
         ({**FACT, "uuid": [1]}, "line 2: uuid"),
-        ({**FACT, "sub_label": "a [MASK]"}, "holds .MASK., and only one place"),
+        ({**FACT, "sub_label": "a [MASK]"}, "holds .MASK., and only one slot"),
     ],
 )
 def test_a_bad_fact_is_named(tmp_path: Path, row: Any, says: str):
@@ -254,7 +254,7 @@ GOOD = {"template": "[X] [V1] [V2] [Y]", "relation": "P1", "model": {"name": "m"
         (np.zeros((2, 3), dtype=int), GOOD, "holds no prompt of vectors"),
         (np.zeros((2, 3, 1)), GOOD, "holds no prompt of vectors"),
         (np.zeros(2), GOOD, "holds no prompt of vectors"),
-        (np.zeros((3, 3)), GOOD, "3 vectors of 3 numbers for 2 places"),
+        (np.zeros((3, 3)), GOOD, "3 vectors of 3 numbers, but its template has 2"),
         (np.zeros((2, 0)), GOOD, "2 vectors of 0 numbers"),
         (np.zeros((2, 3)), {**GOOD, "relation": "P2"}, "the vectors of 'P2'"),
         (np.zeros((2, 3)), {**GOOD, "template": 1}, "header: template: "),

@@ -26,7 +26,7 @@ from hyperprobe.probes.lama.predictions import predict_facts
 from hyperprobe.probes.lama.probe import lama
 from hyperprobe.probes.lama.prompts import (
     Prompts,
-    count_places,
+    count_markers,
     load_prompts,
     owner_of,
     save_prompts,
@@ -93,7 +93,7 @@ def test_vectors_that_are_rows_of_the_table_answer_as_tokens(
         for part in template.replace("[X]", "").replace("[Y]", "").split()
         for token in model.tokenizer(f" {part}", add_special_tokens=False)["input_ids"]
     ]
-    assert count_places(pattern) == len(vectors) == len(tokens) > 2
+    assert count_markers(pattern) == len(vectors) == len(tokens) > 2
     subjects = [fact.subject for fact in FACTS]
     found = score_vectors(model, subjects, pattern, vectors.numpy(), candidates)
     columns = [model.pieces(word)[0] for word in candidates.words]
@@ -136,7 +136,7 @@ def test_vectors_learn(bert: Any, start: str, n: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr("hyperprobe.probes.prompts.optiprompt.MIN_STEPS", 100)
     split = Split(RELATION, FACTS, [], [], {})  # without dev, train decides
     found = optiprompt(bert, split, CANDIDATES, seed=0, start=start)
-    assert len(found.vectors) == count_places(found.templates[0]) == n
+    assert len(found.vectors) == count_markers(found.templates[0]) == n
     if start == "manual":
         template, vectors = vectors_of_prompt(bert, RELATION.template)
     else:
@@ -252,7 +252,7 @@ def test_a_copy_of_a_model_is_the_same_model(tiny_models: dict[str, Path], tmp_p
     [
         ("[X] [V1] .", "write [Y] exactly once"),
         ("[X] [V2] [V1] [Y]", "number its vectors"),
-        ("[X] [V1] [Y] .", "2 vectors of 4 numbers for 1 places"),
+        ("[X] [V1] [Y] .", "2 vectors of 4 numbers, but its template has 1"),
     ],
 )
 def test_broken_files_of_vectors_are_told(template: str, says: str, tmp_path: Path):
