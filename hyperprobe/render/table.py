@@ -59,6 +59,11 @@ def share(column: str) -> Cell:
     )
 
 
+def mean(column: str) -> Cell:
+    """A percentage without its interval."""
+    return lambda row: percent(row.get(column, math.nan))
+
+
 def number(column: str, digits: int = 2) -> Cell:
     """A number of that many decimals, with half its interval where the frame has one."""
 

@@ -119,7 +119,7 @@ def paired_tables(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> Iterator[Tabl
             rows[rows["model"] != "majority"],
             {
                 "model": text("model"),
-                "paired": lambda row: f"{row['paired_singular_plural']:.1f}",
+                "paired": mean("paired_singular_plural"),
                 "expected if independent": share("paired_expected"),
                 "difference in points": share("paired_difference"),
             },
@@ -154,7 +154,8 @@ def category_table(table: pd.DataFrame) -> Table:
             key = (row["value"], model)
             if key not in wide.index:
                 return MISSING
-            return f"{wide['singular'][key]:.0f} / {wide['plural'][key]:.0f}"
+            shares = (wide[probe][key] for probe in ("singular", "plural"))
+            return " / ".join(MISSING if value != value else f"{value:.0f}" for value in shares)
 
         return cell
 
