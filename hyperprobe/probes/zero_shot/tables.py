@@ -9,7 +9,18 @@ import pandas as pd
 from hyperprobe.diagnostic.build import CATEGORIES, LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
 from hyperprobe.names import is_baseline
 from hyperprobe.probes.zero_shot.metrics import breakdown
-from hyperprobe.render.table import RUN, Cell, Table, count, make_table, p_value, share, show, text
+from hyperprobe.render.table import (
+    RUN,
+    Cell,
+    Table,
+    count,
+    make_table,
+    mean,
+    p_value,
+    share,
+    show,
+    text,
+)
 from hyperprobe.render.terminal import MISSING
 
 HEADERS = {
