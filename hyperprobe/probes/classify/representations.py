@@ -25,7 +25,7 @@ from hyperprobe.models.embedding import (
 from hyperprobe.models.load import load_encoder, load_static
 from hyperprobe.names import CHARACTERS, is_vectors
 from hyperprobe.options import ModelOptions
-from hyperprobe.runs.files import write_atomically
+from hyperprobe.runs.files import write_bytes
 
 N_CHARACTER_FEATURES = 300
 NGRAMS = (1, 3)  # characters in a row
@@ -156,9 +156,10 @@ def _stored(path: Path, shape: tuple[int, int, int]) -> Vectors | None:
 
 
 def _store(path: Path, vectors: Vectors) -> None:
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    write_atomically(path, lambda partial: save_file({"vectors": vectors}, partial))
+    # (its own writer reports a full disk by an error of its own)
+    write_bytes(path, save({"vectors": vectors}))
 
 
 def _distinct(

@@ -27,7 +27,7 @@ from hyperprobe.documents import Document, check, parse_json, read_jsonl
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.probes.lama.sources import template_at
-from hyperprobe.runs.files import write_atomically, write_text
+from hyperprobe.runs.files import write_bytes, write_text
 
 Kind = Literal["template", "ensemble", "patterns", "vectors"]
 TABLE, HEADER = "vectors", "hyperprobe"
@@ -141,13 +141,13 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def save_prompts(stem: Path, relation: str, prompts: Prompts) -> Path:
     """Write the prompts of one relation as `STEM.jsonl` or `STEM.safetensors`; the file."""
     if prompts.kind == "vectors":
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
 
         path = stem.with_name(f"{stem.name}.safetensors")
         header = {"template": prompts.templates[0], "relation": relation, "model": prompts.owner}
         table = {TABLE: np.ascontiguousarray(prompts.vectors)}
         notes = {HEADER: json.dumps(header)}
-        write_atomically(path, lambda partial: save_file(table, partial, notes))
+        write_bytes(path, save(table, notes))
         return path
     path = stem.with_name(f"{stem.name}.jsonl")
     if prompts.kind == "template":

@@ -30,6 +30,7 @@ from hyperprobe.render.figure import save_figures
 from hyperprobe.render.table import show
 from hyperprobe.runs.files import write_frame
 from hyperprobe.runs.read import read_run
+from tests.commands import end_of, fork
 
 ANALYSES = ("layers", "control-task", "code-length")
 
@@ -255,3 +256,13 @@ def test_a_representation_of_some_rows():
     whole = Representation("x", None, np.arange(4), np.arange(4) + 4, ("",), (), {})
     part = whole.of(np.array([True, False, False, True]))
     assert part.first.tolist() == [0, 3] and part.second.tolist() == [4, 7]
+
+
+def test_a_full_disk(folds_file: Path, tiny_models: dict[str, Path], tmp_path: Path):
+    """Files of some kilobytes stand for a full disk: the encodings are the first that fail."""
+    arguments = ("--model", str(tiny_models["bert"]), "--folds", str(folds_file), "--seeds", "1")
+    child = fork(tmp_path, "classify", *arguments, "--setting", "seen", limit=20_000)
+    assert end_of(child) == 2
+    said = (tmp_path / "said.txt").read_text()
+    assert said.count("\n") == 1 and "cannot write" in said and "free some space" in said
+    assert not list(tmp_path.rglob("*.partial")) and not list(tmp_path.rglob("run.json"))
