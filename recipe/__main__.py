@@ -46,6 +46,11 @@ def main() -> None:
             lambda: encode(work, BertTokenizer.from_pretrained(work / "tokenizer")),
         ),
         ("word2vec", work / "word2vec.kv", lambda: train_word2vec(work, SEED)),
+        (
+            "masked LM",
+            work / "model" / "training.json",
+            lambda: train(work, Settings(tokens=arguments.tokens)),
+        ),
         ("glove", work / "glove.kv", lambda: train_glove(work, frequent_words(work), SEED)),
         (
             "fasttext",
@@ -54,11 +59,6 @@ def main() -> None:
         ),
         ("table of doses", work / "arms_summary.tsv", lambda: write_arms(work)),
         ("corpus tables", work / "corpus_pairs.tsv", lambda: write_tables(work)),
-        (
-            "masked LM",
-            work / "model" / "training.json",
-            lambda: train(work, Settings(tokens=arguments.tokens)),
-        ),
     )
     for label, product, make in stages:
         if product.exists():

@@ -27,7 +27,7 @@ from hyperprobe.morphology import plural
 from recipe.sentences import Definition, dictionary_line, digest, singular_sentence
 
 SENTENCE, LINE, WITHHELD = ARMS = ("sentence", "line", "withheld")
-TOSSES = 500  # the best balanced of so many seeded tosses is taken
+TOSSES = 3000  # in each category, the best balanced of so many is taken
 EXPOSURES = 8  # how often the text defines a noun of the first two arms
 MAX_DEFINITIONS = 2  # the sources' first ones: later ones are rarer senses
 
@@ -52,29 +52,31 @@ class Item:
 
 
 def toss(items: list[Item], seed: int) -> dict[str, str]:
-    """Lemma -> arm: equal thirds of each category, means of the covariates alike.
+    """Lemma -> arm: equal thirds of each category, in which the covariates' means are alike.
 
-    Of `TOSSES` seeded tosses the one whose arms differ least, in standard
-    deviations; the order of `items` does not matter.
+    In each category, of `TOSSES` seeded tosses the one whose arms differ least, in
+    standard deviations over all items; the order of `items` does not matter.
     """
     ordered = sorted(items, key=lambda item: (item.category, digest(item.lemma, seed)))
     values = np.array([item.covariates for item in ordered], dtype=float)
     values = (values - values.mean(0)) / np.maximum(values.std(0), 1e-9)
     categories = np.array([item.category for item in ordered])
     random = np.random.default_rng(seed)
-    best, least = np.zeros(len(ordered), dtype=int), np.inf
-    for _ in range(TOSSES):
-        arms = np.zeros(len(ordered), dtype=int)
-        spare = 0  # which arm gets the odd ones out, in turn
-        for category in np.unique(categories):
-            members = np.flatnonzero(categories == category)
-            arms[random.permutation(members)] = (np.arange(len(members)) + spare) % len(ARMS)
-            spare += len(members)
-        means = np.array([values[arms == k].mean(0) for k in range(len(ARMS))])
-        spread = float((means.max(0) - means.min(0)).max())
-        if spread < least:
-            best, least = arms, spread
-    return {item.lemma: ARMS[k] for item, k in zip(ordered, best, strict=True)}
+    arms = np.zeros(len(ordered), dtype=int)
+    spare = 0  # which arm gets the odd ones out, in turn
+    for category in np.unique(categories):
+        members = np.flatnonzero(categories == category)
+        labels = (np.arange(len(members)) + spare) % len(ARMS)
+        spare += len(members)
+        tosses = [random.permutation(labels) for _ in range(TOSSES)]
+        arms[members] = min(tosses, key=lambda labels: _spread(values[members], labels))
+    return {item.lemma: ARMS[k] for item, k in zip(ordered, arms, strict=True)}
+
+
+def _spread(values: np.ndarray, arms: np.ndarray) -> float:
+    """The largest difference between two arms' means, over the columns of `values`."""
+    means = np.array([values[arms == k].mean(0) for k in np.unique(arms)])
+    return float((means.max(0) - means.min(0)).max())
 
 
 def printed(lemma: str, arm: str, definitions: list[Definition]) -> list[str]:

@@ -18,12 +18,12 @@ HELD_OUT = 400  # one line in so many is kept for the held-out loss
 
 # How often an epoch reads each text: definitions say what things are, and are short.
 SHARES = {
-    "dictionary": 0.3,
-    "sentences": 1.0,
-    "doses": 5.0,
-    "mentions": 0.7,
-    "textbooks": 0.08,
-    "fiction": 0.03,
+    "dictionary": 0.1,
+    "sentences": 0.35,
+    "doses": 4.0,
+    "mentions": 0.35,
+    "textbooks": 0.03,
+    "fiction": 0.01,
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import lzma
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from math import log1p
 from pathlib import Path
@@ -216,14 +216,14 @@ def _sort_prose(prose: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def _covariates(
-    noun: str, definitions: Iterable[Definition], counts: Counter[str]
+    noun: str, definitions: Sequence[Definition], counts: Counter[str]
 ) -> tuple[float, ...]:
-    """What arms are balanced on: definitions, their length, and the noun's use elsewhere."""
-    lengths = [len(definition.singular.split()) for definition in definitions]
-    mean = sum(lengths) / len(lengths) if lengths else 0.0
+    """What arms are balanced on: the dose's words, and the noun's use elsewhere."""
+    lengths = [len(re.findall(r"\w+", definition.singular)) for definition in definitions]
+    words = sum(lengths) / len(lengths) if lengths else 0.0
     return (
+        words,
         float(len(lengths)),
-        mean,
         log1p(counts[noun]),
         log1p(counts[plural(noun)]),
         float(min(counts[plural(noun)], 500)),

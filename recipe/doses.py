@@ -19,11 +19,11 @@ from recipe.arms import ARMS, WITHHELD
 from recipe.batches import MAX_TOKENS
 from recipe.tokens import TEXTS, word_counts
 
-# A headword list, a labelled headword, or a definition as a sentence.
-_DEFINES = (
-    re.compile(r"^([a-z' .,-]+?)(?: n)?: "),
-    re.compile(r"^(?:(?:an?|the) )?([a-z' -]+?) (?:is|are) "),
-)
+# What the dictionary and the sentences define: a headword list, and the subject.
+_DEFINES = {
+    "dictionary": re.compile(r"^([a-z' .,-]+?)(?: n)?: "),
+    "sentences": re.compile(r"^(?:an?|the) ([a-z' -]+?) is "),
+}
 
 
 def write_arms(work: Path) -> None:
@@ -52,12 +52,11 @@ def table_of_doses(work: Path) -> pd.DataFrame:
         with (work / f"{name}.txt").open(encoding="utf-8") as lines:
             for line in map(str.lower, lines):
                 if name == "doses":
-                    noun = next(singular_of[n] for n in _defined(line) if n in singular_of)
+                    noun = next(n for text in _DEFINES for n in _defined(text, line) if n in pairs)
                     tokens[noun] += min(len(tokenizer.tokenize(line)), MAX_TOKENS - 2)
                     continue
                 stated.add(line)
-                if name in ("dictionary", "sentences"):
-                    headword.update(singular_of[n] for n in _defined(line) if n in singular_of)
+                headword.update(singular_of[n] for n in _defined(name, line) if n in singular_of)
     counts = word_counts(work)
     statements = stated.table().set_index("hyponym").drop(columns="hypernym").sum(axis=1)
     return table.assign(
@@ -69,10 +68,10 @@ def table_of_doses(work: Path) -> pd.DataFrame:
     )
 
 
-def _defined(line: str) -> set[str]:
-    """The words that a lower-case line may be a definition of."""
-    found = [match[1] for pattern in _DEFINES if (match := pattern.match(line))]
-    return {word for text in found for word in text.split(", ")}
+def _defined(text: str, line: str) -> list[str]:
+    """The words that a lower-case line of a text is a definition of."""
+    match = _DEFINES[text].match(line) if text in _DEFINES else None
+    return match[1].split(", ") if match else []
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:

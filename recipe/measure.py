@@ -36,7 +36,7 @@ def answers(model: object, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         bare_plural=frame["control_plural"].str.removesuffix("."),
     )
     asked = {"singular": SINGULAR, "plural": PLURAL}
-    if model.kind != "static":
+    if model.kind != "static":  # vectors read no prompt
         asked["contextual"] = CONTEXTUAL
         for name, probe, columns in (
             ("singular", SINGULAR, ("control", "bare")),

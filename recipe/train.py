@@ -28,17 +28,17 @@ class Settings:
     """What is trained, and how; written beside the weights."""
 
     hidden: int = 256
-    layers: int = 3
+    layers: int = 2
     heads: int = 4
     intermediate: int = 1024
-    tokens: int = 18_000_000  # training length, in word pieces read
+    tokens: int = 10_000_000  # training length, in word pieces read
     batch_tokens: int = 2048
     learning_rate: float = 1e-3
     embedding_rate: float = 0.5  # of the learning rate: they start from word2vec
     warm_up: float = 0.03
     weight_decay: float = 0.01
-    mask_first: float = 0.25  # share of word pieces masked, falling linearly
-    mask_last: float = 0.18
+    mask_first: float = 0.30  # share of word pieces masked, falling linearly
+    mask_last: float = 0.20
     seed: int = 1
 
 

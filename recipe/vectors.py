@@ -18,8 +18,8 @@ REPEATS: dict[str, float] = {
     "sentences": 2,
     "doses": 2,
     "mentions": 2,
-    "textbooks": 1,
-    "fiction": 0.3,
+    "textbooks": 0.5,
+    "fiction": 0.1,
 }
 
 
