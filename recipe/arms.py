@@ -101,9 +101,7 @@ class Contamination:
     def __init__(self) -> None:
         wordings = [_as_pattern(question) for question in _QUESTIONS]
         wordings.append(rf"(?:the )?[a-z]+ are (?:{'|'.join(map(plural, CATEGORIES))})\.")
-        self._pattern = re.compile(
-            rf"(?:^|[.!?:;\"“]\s*)(?:{'|'.join(wordings)})", re.IGNORECASE
-        )
+        self._pattern = re.compile(rf"(?:^|[.!?:;\"“]\s*)(?:{'|'.join(wordings)})", re.IGNORECASE)
 
     def __call__(self, text: str) -> bool:
         return bool(self._pattern.search(text))

@@ -55,9 +55,7 @@ def encode(work: Path, tokenizer: PreTrainedTokenizerFast) -> None:
                 if len(ids) < 4:
                     continue
                 # The experiment's lines are all read: each noun gets its dose.
-                if name != "doses" and hashlib.sha256(line.encode()).digest()[0:4] < (2**32 // HELD_OUT).to_bytes(
-                    4, "big"
-                ):
+                if name != "doses" and _is_held_out(line):
                     held_out.append([cls, *ids, sep])
                 elif pack and current and len(current) + len(ids) <= pack:
                     current += ids
@@ -69,6 +67,10 @@ def encode(work: Path, tokenizer: PreTrainedTokenizerFast) -> None:
         _save(work / f"{name}.npz", sequences)
         print(f"{name}: {len(sequences)} sequences, {sum(map(len, sequences))} tokens")
     _save(work / "held_out.npz", held_out)
+
+
+def _is_held_out(line: str) -> bool:
+    return hashlib.sha256(line.encode()).digest()[:4] < (2**32 // HELD_OUT).to_bytes(4, "big")
 
 
 def _save(path: Path, sequences: list[list[int]]) -> None:

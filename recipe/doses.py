@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from transformers import BertTokenizer
 
@@ -78,12 +79,18 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     """One row per arm, and one per (arm, category): means of the doses, and compliance.
 
     `n_nouns`; `n_defined`, nouns with a definition that can be printed; the means of
-    the dose columns; `median_plural`; `breaches`, nouns with an `n_headword` or
+    the dose columns; of the logarithm of 1 + the occurrences that the recipe did not
+    print (counts are skewed: "house" alone has more than most together); `breaches`, nouns with an `n_headword` or
     `n_statement`, and for withheld ones an exposure.
     """
     breach = (table["n_headword"] > 0) | (table["n_statement"] > 0)
     breach |= (table["arm"] == WITHHELD) & (table["n_exposures"] > 0)
-    table = table.assign(breaches=breach, defined=table["n_definitions"] > 0)
+    table = table.assign(
+        breaches=breach,
+        defined=table["n_definitions"] > 0,
+        log_singular=np.log1p((table["n_singular"] - table["n_exposures"]).clip(lower=0)),
+        log_plural=np.log1p(table["n_plural"]),
+    )
     whole = table.assign(category="all")
     groups = pd.concat([whole, table]).groupby(["category", "arm"], sort=False)
     rows = groups.agg(
@@ -94,7 +101,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         mean_tokens=("n_tokens", "mean"),
         mean_singular=("n_singular", "mean"),
         mean_plural=("n_plural", "mean"),
-        median_plural=("n_plural", "median"),
+        mean_log_singular=("log_singular", "mean"),
+        mean_log_plural=("log_plural", "mean"),
         breaches=("breaches", "sum"),
     ).round(2)
     order = rows.index.get_level_values("arm").map(ARMS.index)

@@ -27,13 +27,13 @@ SAVE_SECONDS = 300
 class Settings:
     """What is trained, and how; written beside the weights."""
 
-    hidden: int = 256
+    hidden: int = 192
     layers: int = 2
     heads: int = 4
-    intermediate: int = 1024
+    intermediate: int = 768
     tokens: int = 10_000_000  # training length, in word pieces read
     batch_tokens: int = 2048
-    learning_rate: float = 1e-3
+    learning_rate: float = 1.5e-3
     embedding_rate: float = 0.5  # of the learning rate: they start from word2vec
     warm_up: float = 0.03
     weight_decay: float = 0.01
@@ -227,7 +227,7 @@ def train(work: Path, settings: Settings) -> None:
             state["tokens"] += ids.numel()
             state["batch"] = number + 1
             state["step"] += 1
-            if state["step"] % 500 == 0:
+            if state["step"] % 100 == 0:
                 row = {
                     **state,
                     "loss": float(torch.stack(running).mean()),

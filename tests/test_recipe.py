@@ -18,7 +18,17 @@ from hyperprobe.diagnostic_files import load_diagnostic
 from hyperprobe.models.names import EMBEDDED_FOLDER
 from hyperprobe.models.static import load_vectors
 from hyperprobe.morphology import plural
-from recipe.arms import ARMS, LINE, SENTENCE, WITHHELD, Contamination, Item, Statements, printed, toss
+from recipe.arms import (
+    ARMS,
+    LINE,
+    SENTENCE,
+    WITHHELD,
+    Contamination,
+    Item,
+    Statements,
+    printed,
+    toss,
+)
 from recipe.batches import Sequences, encode, epoch, load
 from recipe.corpus import build, experiment_pairs
 from recipe.doses import summary, table_of_doses
