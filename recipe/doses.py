@@ -80,8 +80,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
     `n_nouns`; `n_defined`, nouns with a definition that can be printed; the means of
     the dose columns; of the logarithm of 1 + the occurrences that the recipe did not
-    print (counts are skewed: "house" alone has more than most together); `breaches`, nouns with an `n_headword` or
-    `n_statement`, and for withheld ones an exposure.
+    print (counts are skewed: "house" has a third of them); `breaches`, nouns with an
+    `n_headword` or `n_statement`, and for withheld ones an exposure.
     """
     breach = (table["n_headword"] > 0) | (table["n_statement"] > 0)
     breach |= (table["arm"] == WITHHELD) & (table["n_exposures"] > 0)

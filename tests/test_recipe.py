@@ -1,4 +1,4 @@
-"""The training recipe: the coin, the sentences it prints, and what must not be trained on."""
+"""The training recipe: the arms, the sentences it prints, and what must not be trained on."""
 
 import lzma
 import shutil
@@ -149,19 +149,12 @@ def test_arms_are_balanced_in_every_category_and_seeded():
     assert toss(items[::-1], seed=1) == arms
 
 
-def test_the_shipped_table_of_doses_keeps_its_word():
-    doses = pd.read_csv(EMBEDDED_FOLDER / "arms.tsv", sep="\t", keep_default_na=False)
-    assert doses["lemma"].is_unique
-    assert dict(zip(doses["lemma"], doses["category"], strict=True)) == experiment_pairs()
-    assert (doses[["n_headword", "n_statement"]] == 0).all().all()
-    treated = doses[(doses["arm"] != WITHHELD) & (doses["n_definitions"] > 0)]
-    assert (treated["n_exposures"] == 8).all() and (treated["n_tokens"] > 8 * 5).all()
-    assert (doses["n_exposures"][doses["arm"] == WITHHELD] == 0).all()
-    for column, within in (("n_tokens", 0.06), ("n_exposures", 0.01)):
-        means = treated.groupby("arm")[column].mean()
-        assert abs(means[SENTENCE] / means[LINE] - 1) < within
-    shown = pd.read_csv(EMBEDDED_FOLDER / "arms_summary.tsv", sep="\t")
-    assert shown.equals(summary(doses).reset_index(drop=True).astype(shown.dtypes))
+def test_the_shipped_coin_covers_both_sets():
+    coin = pd.read_csv(EMBEDDED_FOLDER / "coin.tsv", sep="\t", keep_default_na=False)
+    assert coin["lemma"].is_unique
+    for name in NAMES:
+        assert set(load_diagnostic(name)["hyponym"]) <= set(coin["lemma"])
+    assert (coin["n_sentences"][coin["arm"] == "dictionary"] == 0).all()
 
 
 def test_every_filled_prompt_is_contamination():
