@@ -58,7 +58,7 @@ def start(*command: str) -> subprocess.Popen[str]:
 
 ENDLESS = """
 import itertools
-from hyperprobe.contexts.workers import in_order
+from hyperprobe.workers import in_order
 from hyperprobe.errors import UserError
 try:
     for _ in in_order(lambda n: "x" * 100_000, itertools.repeat("y" * 100_000), 3): pass

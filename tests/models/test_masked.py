@@ -110,7 +110,7 @@ def test_a_text_with_all_pieces_masked_is_run_once(folder: Path, monkeypatch: py
 
 
 def test_an_unknown_pseudo_log_likelihood(folder: Path):
-    with pytest.raises(UserError, match="unknown pll halfway: choose from within-word, original"):
+    with pytest.raises(UserError, match="unknown pll 'halfway': choose from within-word, original"):
         load_model(str(folder), pll="halfway")  # type: ignore[arg-type]
 
 

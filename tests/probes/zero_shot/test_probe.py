@@ -134,7 +134,7 @@ def test_the_same_run_again_asks_no_model(
     def no_model(*args: object) -> None:
         raise AssertionError("a model was loaded")
 
-    monkeypatch.setattr("hyperprobe.probes.zero_shot.probe.load_model", no_model)
+    monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.load_model", no_model)
     again = zero_shot([str(tiny_models["bert"])], ["lm-diagnostic"], results=result.folder.parent)
     pd.testing.assert_frame_equal(again.metrics, result.metrics)
 
@@ -151,7 +151,7 @@ def test_an_interrupted_run_goes_on(
             raise KeyboardInterrupt
         return load_model(name)
 
-    monkeypatch.setattr("hyperprobe.probes.zero_shot.probe.load_model", interrupt)
+    monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.load_model", interrupt)
     with pytest.raises(KeyboardInterrupt):
         zero_shot(names, ["lm-diagnostic"], results=tmp_path)
     (folder,) = tmp_path.iterdir()

@@ -31,7 +31,7 @@ def models(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(autouse=True)
 def one_vectors_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """To save time, one of the three vector baselines."""
-    monkeypatch.setattr("hyperprobe.probes.zero_shot.probe.EMBEDDED_VECTORS", ("word2vec",))
+    monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.EMBEDDED_VECTORS", ("word2vec",))
 
 
 def write_study(folder: Path, models: list[str], **settings: object) -> Path:
@@ -76,7 +76,7 @@ def test_every_model_under_the_settings_that_matter(models: list[str], tmp_path:
 def test_a_study_that_grows_costs_what_is_new(
     models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from hyperprobe.probes.zero_shot import probe as zero_shot
+    from hyperprobe.probes.zero_shot import ask as zero_shot
 
     first = study(write_study(tmp_path, models[:1]), tmp_path)
     cells = {path: path.stat().st_mtime_ns for path in tmp_path.glob("study/cells/*")}
@@ -249,7 +249,7 @@ def test_a_folder_that_is_read_only(models: list[str], monkeypatch: pytest.Monke
         def no_model(*how: object) -> None:
             raise AssertionError("a model was loaded for what could not be stored")
 
-        monkeypatch.setattr("hyperprobe.probes.zero_shot.probe.load_model", no_model)
+        monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.load_model", no_model)
         with pytest.raises(UserError, match=r"cannot write .*read-only .*--results"):
             study(path, folder / "results")
     finally:
