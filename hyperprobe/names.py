@@ -17,7 +17,9 @@ VECTOR_SUFFIXES = (".txt", ".vec", ".bin", ".kv", ".model", ".gz", ".wordvectors
 # What rows of predictions are called that come from no model, or from a model asked otherwise.
 MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
 BASELINES = (MAJORITY, FREQ, CHARACTERS)
-CONTROL_PREFIXES = ("control:", "shuffled:")
+# The noun and the slot, with a full stop and without (as in the paper); contexts out of order.
+CONTROL, CONTROL_BARE, SHUFFLED = "control:", "control-bare:", "shuffled:"
+CONTROL_PREFIXES = (CONTROL, CONTROL_BARE, SHUFFLED)
 
 
 def model_path(name: str) -> Path:

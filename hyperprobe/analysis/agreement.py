@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import each_model, each_outcome
-from hyperprobe.probes.zero_shot.metrics import SCORE
+from hyperprobe.probes.zero_shot.outcomes import SCORE
 
 OUTCOMES = ("both", "singular_only", "plural_only", "neither")
 ALL = "all"

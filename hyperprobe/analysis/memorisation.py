@@ -18,7 +18,7 @@ from hyperprobe.analysis.corpus_counts import PATTERNS, CorpusCounts
 from hyperprobe.analysis.outcomes import each_outcome
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED, EMBEDDED_FOLDER
-from hyperprobe.probes.zero_shot.metrics import outcome_table
+from hyperprobe.probes.zero_shot.outcomes import outcome_table
 from hyperprobe.statistics.intervals import bootstrap_difference
 
 ARMS = ("sentence", "dictionary")

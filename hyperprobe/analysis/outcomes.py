@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from hyperprobe.names import MAJORITY, RANDOM
-from hyperprobe.probes.zero_shot.metrics import outcome_table
+from hyperprobe.probes.zero_shot.outcomes import outcome_table
 
 
 def each_model(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:

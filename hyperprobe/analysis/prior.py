@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from hyperprobe.analysis.outcomes import each_model
-from hyperprobe.probes.zero_shot.metrics import outcome_table, prior_corrected_outcomes
+from hyperprobe.probes.zero_shot.metrics import prior_corrected_outcomes
+from hyperprobe.probes.zero_shot.outcomes import outcome_table
 from hyperprobe.statistics.intervals import bootstrap_interval
 
 PROBES = ("singular", "plural")

@@ -15,7 +15,7 @@ import pandas as pd
 from hyperprobe.analysis.variants import NEGATED, TEMPLATES, one_prompt
 from hyperprobe.lexicon.morphology import indefinite_article
 from hyperprobe.options import ARTICLES, Article
-from hyperprobe.probes.zero_shot.metrics import SCORE
+from hyperprobe.probes.zero_shot.outcomes import SCORE
 from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
 from hyperprobe.statistics.ranks import more, rank_correlations, success
 

@@ -20,7 +20,7 @@ from hyperprobe.documents import Document
 from hyperprobe.names import MAJORITY
 from hyperprobe.probes.lama.metrics import MACRO, RAW
 from hyperprobe.probes.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
-from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.probes.zero_shot.outcomes import METRICS
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.statistics.intervals import newcombe_interval
 

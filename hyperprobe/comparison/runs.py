@@ -19,7 +19,7 @@ from hyperprobe.analysis.outcomes import is_baseline
 from hyperprobe.comparison.papers import PUBLISHED
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED_VECTORS, is_vectors
-from hyperprobe.probes.zero_shot.metrics import METRICS, outcome_table
+from hyperprobe.probes.zero_shot.outcomes import METRICS, outcome_table
 from hyperprobe.runs.files import file_digest
 from hyperprobe.runs.read import FinishedRun, read_run
 from hyperprobe.runs.run import Run

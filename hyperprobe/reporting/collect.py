@@ -10,7 +10,7 @@ import pandas as pd
 
 from hyperprobe.documents import Document
 from hyperprobe.errors import UserError
-from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.probes.zero_shot.outcomes import METRICS
 from hyperprobe.render.table import RUN
 from hyperprobe.runs.read import FinishedRun, damaged, read_run
 

@@ -10,6 +10,8 @@ from scipy.stats import t
 
 from hyperprobe.statistics.intervals import CONFIDENCE, N_RESAMPLES, interval, wilson_interval
 
+SMALLEST_VARIANCE = 1e-15  # below it a mean is of equal numbers, but for rounding
+
 
 class OverClusters(NamedTuple):
     """A mean with its interval over clusters, and how much wider clustering makes it.
@@ -42,13 +44,15 @@ def bootstrap_over(values: ArrayLike, clusters: ArrayLike, seed: int = 0) -> tup
     return interval(sums[:, 0] / sums[:, 1])
 
 
-def interval_over_clusters(values: ArrayLike, clusters: ArrayLike) -> OverClusters:
+def interval_over_clusters(
+    values: ArrayLike, clusters: ArrayLike, differences: bool = False
+) -> OverClusters:
     """95 % interval of the mean of `values` over clusters, as if these were a sample.
 
     The variance of a ratio of totals (Cochran 1977, Sampling Techniques, section 11.8) with
-    Student's t of one less than the number of clusters. For values between 0 and 1 it is
-    Wilson's interval with the effective number of items, and so never leaves [0, 1]; for
-    differences it is symmetric. NaN with fewer than two clusters.
+    Student's t of one less than the number of clusters. For shares it is Wilson's interval
+    with the effective number of items, and so never leaves [0, 1]; for `differences` it is
+    symmetric. NaN with fewer than two clusters.
     """
     values = np.asarray(values, dtype=float)
     totals, sizes = _totals(values, clusters)
@@ -58,12 +62,13 @@ def interval_over_clusters(values: ArrayLike, clusters: ArrayLike) -> OverCluste
     mean = totals.sum() / n
     variance = k / (k - 1) * float(((totals - mean * sizes) ** 2).sum()) / n**2
     independent = float(values[~np.isnan(values)].var()) / n
-    effect = variance / independent if independent > 0 else 1.0
+    constant = independent < SMALLEST_VARIANCE
+    effect = 1.0 if constant else variance / independent
     quantile = float(t.ppf((1 + CONFIDENCE) / 2, k - 1))
-    if np.nanmin(values) >= 0 and np.nanmax(values) <= 1:
+    if not differences:
         low, high = wilson_interval(float(mean), n / max(effect, 1e-9), quantile)
         # Of a constant outcome the items say nothing about their clustering: count the clusters.
-        if independent == 0:
+        if constant:
             low, high = wilson_interval(float(mean), k, quantile)
         return OverClusters(low, high, effect)
     half = quantile * np.sqrt(variance)

@@ -127,3 +127,13 @@ def newcombe_interval(first: float, n: int, second: float, m: int) -> tuple[floa
         difference - float(np.hypot(first - low, other_high - second)),
         difference + float(np.hypot(high - first, second - other_low)),
     )
+
+
+def share(name: str, outcomes: ArrayLike) -> dict[str, float]:
+    """The columns of a share: `name`, its mean in percent, and `name_low`, `name_high`, Wilson's
+    95 % interval over items. Outcomes that are NaN are not asked; NaN for no item."""
+    values = np.asarray(outcomes, dtype=float)
+    values = values[~np.isnan(values)]
+    mean = float(values.mean()) if len(values) else float("nan")
+    low, high = wilson_interval(mean, len(values))
+    return {name: 100 * mean, f"{name}_low": 100 * low, f"{name}_high": 100 * high}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.probes.zero_shot.outcomes import METRICS
 
 
 def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:

@@ -60,7 +60,7 @@ def test_ends_stay_between_0_and_1_and_are_never_a_point() -> None:
 
 def test_differences_by_hand() -> None:
     # Two clusters of one item each: mean 0.5, variance of the mean 0.25, t(1) = 12.706.
-    found = interval_over_clusters([1.0, 0.0, -1.0, 2.0], ["a", "b", "c", "d"])
+    found = interval_over_clusters([1.0, 0.0, -1.0, 2.0], ["a", "b", "c", "d"], differences=True)
     spread = np.array([1.0, 0.0, -1.0, 2.0]).std(ddof=1) / 2 * 3.182446
     assert (found.low, found.high) == pytest.approx((0.5 - spread, 0.5 + spread), rel=1e-5)
 

@@ -1,141 +1,107 @@
 """The numbers of the zero-shot probes, from a predictions frame alone.
 
 Predictions have one row per (diagnostic, model, probe, item); see
-`hyperprobe.probes.zero_shot.probe` for the columns. All shares are percentages, as in the
+`hyperprobe.probes.zero_shot.predictions` for the columns. All shares are percentages, as in the
 paper's Table 2 (Ravichander et al. 2020).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from hyperprobe.models.base import rank_scores
-from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
-from hyperprobe.statistics.ranks import success
-
-METRICS = (
-    "open_p_at_1",
-    "open_p_at_5",
-    "singular",
-    "plural",
-    "contextual",
-    "paired_singular_plural",
-    "paired_aggregate",
+from hyperprobe.probes.zero_shot.outcomes import (
+    CALIBRATED,
+    CLOSED,
+    METRICS,
+    PAIRED,
+    PMI,
+    calibrated_outcomes,
+    outcome_table,
+    scored_items,
 )
-SCORE = "score_"  # prefix of the columns with one score for each category
+from hyperprobe.statistics.clusters import interval_over_clusters
+from hyperprobe.statistics.intervals import mcnemar_exact, share
+from hyperprobe.statistics.stratified import holm
+
 FREQUENCY_BANDS = (0.0, 1.5, 2.0, 2.5, 3.0, 3.5, 9.0)  # Zipf: log10 of occurrences per 10^9 words
+ADJUSTED = tuple(f"{name}{suffix}" for suffix in (CALIBRATED, PMI) for name in (*CLOSED, *PAIRED))
+TESTED = (*METRICS, *(name for name in ADJUSTED if name.endswith(CALIBRATED)))
+# What a headline is made of: with an interval over categories and a macro average.
+HEADLINE = (*CLOSED, *(f"{name}{CALIBRATED}" for name in (*CLOSED, *PAIRED)))
 
 
-def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
-    """One row per item and one column per metric, for one model and set.
+def all_outcomes(predictions: pd.DataFrame) -> pd.DataFrame:
+    """One row per item and one column per metric, raw and adjusted, for one model and set."""
+    return outcome_table(predictions).join(calibrated_outcomes(predictions))
 
-    1 is right, 0 wrong, NaN not asked. A gold that ties counts by its `success` (a
-    fraction), and pairs as if every tie were broken by itself.
+
+def summarise(predictions: pd.DataFrame) -> pd.DataFrame:
+    """One row per (diagnostic, model): every metric with its interval, NaN where none applies.
+
+    `METRIC_low` and `METRIC_high` are Wilson's interval over items. Of headline metrics
+    `METRIC_macro` is the mean over categories, `METRIC_categories_low` and `_high` the interval
+    over categories (as if the nine were a sample), `METRIC_design_effect` how many times
+    wider clustering makes its variance. `n_scored` items can be scored in both numbers by every
+    model of the set, and `PROBE_scored` are accuracies on those.
     """
-    wide = predictions.pivot(index="item", columns="probe", values=["gold_rank", "gold_tied"])
-    right = pd.DataFrame(index=wide.index)
-    for name, probe, k in (
-        ("open_p_at_1", "open", 1),
-        ("open_p_at_5", "open", 5),
-        ("singular", "singular", 1),
-        ("plural", "plural", 1),
-        ("contextual", "contextual", 1),
-    ):
-        asked = ("gold_rank", probe) in wide
-        right[name] = (
-            success(wide["gold_rank", probe], wide["gold_tied", probe], k) if asked else np.nan
-        )
-    right["paired_singular_plural"] = right["singular"] * right["plural"]
-    right["paired_aggregate"] = right["paired_singular_plural"] * right["contextual"]
-    return right
-
-
-def summarise(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
-    """One row per (diagnostic, model): every metric with its interval, NaN where none applies."""
     rows = []
-    for (diagnostic, model), own in predictions.groupby(["diagnostic", "model"], sort=False):
-        right = outcome_table(own)
-        row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "n_items": len(right)}
-        row["n_contextual"] = int(right["contextual"].notna().sum())
-        for metric in METRICS:
-            row.update(_share(metric, right[metric].dropna().to_numpy(), seed))
-        row.update(independence(right["singular"], right["plural"], seed))
-        control = predictions[
-            (predictions["diagnostic"] == diagnostic) & (predictions["model"] == f"control:{model}")
-        ]
-        for probe in ("singular", "plural"):
-            chance = 1 / max(1, own["gold"][own["probe"] == probe].nunique())
-            corrected = (right[probe].mean() - chance) / (1 - chance) if chance < 1 else np.nan
-            row[f"chance_corrected_{probe}"] = 100 * corrected
-            row[f"prior_corrected_{probe}"] = 100 * prior_corrected(own, control, probe)
-            row[f"margin_{probe}"] = own["margin"][own["probe"] == probe].mean()
-            row[f"n_unscored_{probe}"] = int((own["gold_rank"][own["probe"] == probe] == 0).sum())
-        rows.append(row)
+    for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
+        shared = _shared_items(of_set)
+        for model, own in of_set.groupby("model", sort=False):
+            right = all_outcomes(own)
+            category = own.drop_duplicates("item").set_index("item")["hypernym"]
+            row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "n_items": len(right)}
+            row["n_contextual"] = int(right["contextual"].notna().sum())
+            for metric in (*METRICS, *ADJUSTED):
+                row |= share(metric, right[metric])
+            for metric in HEADLINE:
+                row |= _over_categories(metric, right[metric], category.reindex(right.index))
+            for probe in ("singular", "plural"):
+                asked = own[own["probe"] == probe]
+                row[f"margin_{probe}"] = asked["margin"].mean()
+                row[f"n_unscored_{probe}"] = int((asked["gold_rank"] == 0).sum())
+            row["n_scored"] = int(right.index.isin(shared).sum())
+            on_shared = right[right.index.isin(shared)]
+            for metric in ("singular", "plural", "paired_singular_plural"):
+                for name in (metric, f"{metric}{CALIBRATED}"):
+                    row[f"{name}_scored"] = 100 * on_shared[name].mean()
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _share(name: str, outcomes: NDArray[np.float64], seed: int) -> dict[str, float]:
-    low, high = bootstrap_interval(outcomes, seed=seed)
-    mean = float(outcomes.mean()) if len(outcomes) else np.nan
-    return {name: 100 * mean, f"{name}_low": 100 * low, f"{name}_high": 100 * high}
-
-
-def independence(singular: pd.Series, plural: pd.Series, seed: int = 0) -> dict[str, float]:
-    """Paired accuracy, were the two successes independent, and what is seen above it (points).
-
-    A difference near zero says that being right in the singular tells nothing
-    about the plural: the answers are not systematic.
-    """
-    table = np.column_stack([singular, plural, singular * plural]).astype(float)
-    table = table[~np.isnan(table).any(axis=1)]
-    if not len(table):
-        empty = ("paired_expected", "paired_difference", "paired_difference_low")
-        return dict.fromkeys((*empty, "paired_difference_high"), np.nan)
-
-    def difference(means: NDArray[np.float64]) -> NDArray[np.float64]:
-        return means[:, 2] - means[:, 0] * means[:, 1]
-
-    means = table.mean(axis=0, keepdims=True)
-    low, high = bootstrap_interval(table, difference, seed)
+def _over_categories(metric: str, right: pd.Series, category: pd.Series) -> dict[str, float]:
+    found = interval_over_clusters(right.to_numpy(float), category.to_numpy(str))
     return {
-        "paired_expected": 100 * float(means[0, 0] * means[0, 1]),
-        "paired_difference": 100 * float(difference(means)[0]),
-        "paired_difference_low": 100 * low,
-        "paired_difference_high": 100 * high,
+        f"{metric}_macro": 100 * right.groupby(category).mean().mean(),
+        f"{metric}_categories_low": 100 * found.low,
+        f"{metric}_categories_high": 100 * found.high,
+        f"{metric}_design_effect": found.design_effect,
     }
 
 
-def prior_corrected(own: pd.DataFrame, control: pd.DataFrame, probe: str) -> float:
-    """Accuracy (share) by `prior_corrected_outcomes`, NaN without a control."""
-    return float(prior_corrected_outcomes(own, control, probe).mean())
-
-
-def prior_corrected_outcomes(own: pd.DataFrame, control: pd.DataFrame, probe: str) -> pd.Series:
-    """Item -> `success` by the log-probability minus that under the control prompt.
-
-    So no category wins for being a frequent word. Empty without a control.
-    """
-    columns = [c for c in own.columns if c.startswith(SCORE)]
-    a = own[own["probe"] == probe].set_index("item")
-    b = control[control["probe"] == probe].set_index("item").reindex(a.index)
-    if a.empty or control.empty or not columns:
-        return pd.Series(dtype=float)
-    lifted = (a[columns] - b[columns]).to_numpy(dtype=float)
-    gold = [columns.index(f"{SCORE}{category}") for category in a["hypernym"]]
-    ranking = rank_scores(lifted, gold, 1)
-    return pd.Series(success(ranking.gold_rank, ranking.gold_tied), index=a.index)
+def _shared_items(predictions: pd.DataFrame) -> pd.Index:
+    """The items that every model of a set can score in the singular and in the plural."""
+    shared = pd.Index(pd.unique(predictions["item"]))
+    for _, own in predictions.groupby("model", sort=False):
+        for probe in ("singular", "plural"):
+            scored = scored_items(own, probe)
+            if len(scored):
+                shared = shared.intersection(scored.index[scored])
+    return shared
 
 
 def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Every metric by category and by frequency band: `by`, `value`, `n_items` and percentages."""
+    """Every metric by category and by frequency band: `by`, `value`, `n_items` and percentages.
+
+    Calibrated over the whole set, and then broken down.
+    """
     rows = []
-    for (diagnostic, model), own in predictions.groupby(["diagnostic", "model"], sort=False):
-        right = outcome_table(own)
+    for diagnostic, model, own in _models(predictions):
+        right = all_outcomes(own)
         items = own.drop_duplicates("item").set_index("item").reindex(right.index)
         bands = pd.cut(items["zipf"], list(FREQUENCY_BANDS), include_lowest=True).astype(str)
         for by, values in (("category", items["hypernym"]), ("zipf", bands)):
@@ -155,16 +121,27 @@ def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_models(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Exact McNemar tests between any two models on each set and metric."""
+    """Exact McNemar tests between any two models on each set and metric.
+
+    An item is right only where the outcome is 1: gold alone is best. `p_holm` is adjusted for
+    all tests of a set (Holm 1979).
+    """
     rows = []
     for diagnostic, own in predictions.groupby("diagnostic", sort=False):
-        right = {model: outcome_table(part) for model, part in own.groupby("model", sort=False)}
+        right = {model: all_outcomes(part) for model, part in own.groupby("model", sort=False)}
         for (first, a), (second, b) in combinations(right.items(), 2):
-            for metric in METRICS:
+            for metric in TESTED:
                 both = pd.concat([a[metric], b[metric]], axis=1, keys=("a", "b")).dropna()
                 if both.empty:
                     continue
-                only_first, only_second, p = mcnemar_exact(both["a"], both["b"])
+                only_first, only_second, p = mcnemar_exact(both["a"] == 1, both["b"] == 1)
                 rows.append((diagnostic, metric, first, second, only_first, only_second, p))
     columns = ["diagnostic", "metric", "model", "other", "only_model", "only_other", "p_value"]
-    return pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns)
+    table["p_holm"] = table.groupby("diagnostic")["p_value"].transform(lambda p: holm(p))
+    return table
+
+
+def _models(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    for (diagnostic, model), own in predictions.groupby(["diagnostic", "model"], sort=False):
+        yield str(diagnostic), str(model), own

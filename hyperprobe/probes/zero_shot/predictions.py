@@ -1,11 +1,12 @@
 """What a model answers: probes of a diagnostic frame -> a predictions frame.
 
 A predictions frame has one row per (model, probe, item):
-`hyponym, hypernym, group, zipf`, the `gold` word, its `gold_score` and
+`hyponym, hypernym, group, zipf, synset`, the `gold` word, its `gold_score` and
 `gold_rank` (0: the model cannot score it, which counts as wrong) with `gold_tied`,
 how many other candidates score exactly the same, the `best` word (of equal ones the
 first candidate) and its `best_score`, the `margin` of gold over the best other candidate,
-one `score_CATEGORY` per category, and for `open` probes the five `top` words.
+one `score_CATEGORY` per category and, of language models, one `prior_CATEGORY`, its score in
+a prompt without the noun (Zhao et al. 2021); for `open` probes the five `top` words.
 Scores are natural log-probabilities for language models, cosines for vectors.
 """
 
@@ -18,13 +19,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
+from hyperprobe.cloze import SLOT, CandidateSet, Cloze, parse_cloze
 from hyperprobe.lexicon.morphology import indefinite_article
 from hyperprobe.models.base import Ranking, Scores, rank_scores
-from hyperprobe.names import MAJORITY, RANDOM
+from hyperprobe.names import CONTROL, CONTROL_BARE, MAJORITY, RANDOM, SHUFFLED
 from hyperprobe.options import Article
-from hyperprobe.probes.zero_shot.metrics import SCORE
+from hyperprobe.probes.zero_shot.outcomes import PRIOR, SCORE
 
 TOP_K = 5
 _ARTICLE_AT_SLOT = re.compile(r"\b([Aa])n? $")
@@ -49,6 +51,11 @@ CONTROL_PROBES = tuple(
     replace(p, prompt=c)
     for p, c in zip((SINGULAR, PLURAL, OPEN), ("control", "control_plural", "control"), strict=True)
 )
+# The same prompts without their full stops, as the paper has them.
+BARE_PROBES = tuple(
+    replace(p, prompt=f"{c}_bare")
+    for p, c in zip((SINGULAR, PLURAL), ("control", "control_plural"), strict=True)
+)
 
 
 def predict(
@@ -62,6 +69,8 @@ def predict(
 
     `shuffled` adds the contextual probes with their words in random order.
     """
+    bare = {f"{c}_bare": frame[c].str.rstrip(" .") for c in ("control", "control_plural")}
+    frame = frame.assign(**bare)
     if shuffled:
         frame = frame.assign(shuffled=_shuffle_words(frame))
     if model.kind == "static":
@@ -69,9 +78,10 @@ def predict(
     elif model.name.startswith(RANDOM):  # a control itself, it needs none
         asked = [(model.name, probe) for probe in PROBES]
     else:
-        asked = [(f"control:{model.name}", probe) for probe in CONTROL_PROBES]
+        asked = [(f"{CONTROL}{model.name}", probe) for probe in CONTROL_PROBES]
+        asked += [(f"{CONTROL_BARE}{model.name}", probe) for probe in BARE_PROBES]
         if shuffled:
-            asked.append((f"shuffled:{model.name}", replace(CONTEXTUAL, prompt="shuffled")))
+            asked.append((f"{SHUFFLED}{model.name}", replace(CONTEXTUAL, prompt="shuffled")))
         asked += [(model.name, probe) for probe in PROBES]
     parts = []
     for name, probe in asked:
@@ -135,8 +145,37 @@ def _closed(
     slot = [
         f"{indefinite_article(word)} {word}" if article == "marginal" else word for word in words
     ]
-    scores = model.score(clozes, CandidateSet(tuple(slot)))
-    return closed_predictions(rows, probe.gold, words, categories, scores)
+    candidates = CandidateSet(tuple(slot))
+    scores = model.score(clozes, candidates)
+    part = closed_predictions(rows, probe.gold, words, categories, scores)
+    if model.kind != "static":
+        prior = _noun_free_scores(model, clozes, probe, article, candidates)
+        names = [f"{PRIOR}{category}" for category in categories]
+        part = pd.concat([part, pd.DataFrame(prior, columns=names)], axis=1)
+    return part
+
+
+def _noun_free_scores(
+    model: Any, clozes: list[Cloze], probe: Probe, article: Article, candidates: CandidateSet
+) -> NDArray[np.float64]:
+    """Scores [n_items, n_words] of each item's prompt without the noun."""
+    texts = [_noun_free(cloze, probe, article) for cloze in clozes]
+    distinct = list(dict.fromkeys(texts))
+    asked = [parse_cloze(text, "a prompt without a noun") for text in distinct]
+    scores = model.score(asked, candidates)
+    row = {text: i for i, text in enumerate(distinct)}
+    found: NDArray[np.float64] = scores.astype(np.float64)[[row[text] for text in texts]]
+    return found
+
+
+def _noun_free(cloze: Cloze, probe: Probe, article: Article) -> str:
+    """`It is a [MASK].` or `They are [MASK].`, with the article of the item's own prompt."""
+    if probe.gold == "hypernym_plural":
+        return f"They are {SLOT}."
+    if article == "marginal":  # the article is part of the candidate
+        return f"It is {SLOT}."
+    written = _ARTICLE_AT_SLOT.search(cloze.left)
+    return f"It is {written[0].lower() if written else 'a '}{SLOT}."
 
 
 def closed_predictions(
@@ -187,6 +226,9 @@ def _add_ranking(part: pd.DataFrame, ranking: Ranking, top: list[list[str]]) -> 
 
 def _about(rows: pd.DataFrame, gold: str) -> pd.DataFrame:
     part = rows[["hyponym", "hypernym", "group", "zipf"]].reset_index(drop=True)
+    # Synonyms share a synset: they are one item in a bootstrap. Without one, a word is its own.
+    synset = rows["synset"].to_numpy()
+    part["synset"] = np.where(synset != "", synset, part["hyponym"])
     part.insert(0, "item", rows["hyponym"].tolist())
     part["gold"] = rows[gold].tolist()
     return part
@@ -202,7 +244,9 @@ def predict_majority(frame: pd.DataFrame) -> pd.DataFrame:
         most = rows["hypernym"].value_counts(sort=False).idxmax()
         part = _about(rows, probe.gold)
         part["gold_rank"] = (part["hypernym"] == most).map({True: 1, False: 2})
-        part["gold_tied"] = 0  # one answer to everything, and no scores
+        part["gold_tied"] = 0  # one answer to everything
         part["best"] = most
+        for category in frame["hypernym"].unique():
+            part[f"{SCORE}{category}"] = float(category == most)
         parts.append(part.assign(model=MAJORITY, probe=probe.name))
     return pd.concat(parts, ignore_index=True)

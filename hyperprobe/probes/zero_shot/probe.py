@@ -20,6 +20,7 @@ from hyperprobe.models.load import identify
 from hyperprobe.names import EMBEDDED, distinct_models
 from hyperprobe.options import Article, ModelKeywords, ModelOptions, check_seed
 from hyperprobe.probes.zero_shot.ask import Control, Models, Setting, Unit, ask, with_baselines
+from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
 from hyperprobe.runs.run import Run
 
@@ -71,12 +72,15 @@ def zero_shot(
         lambda unit, diagnostic: f"{unit.name} on {diagnostic}",
         "zero-shot",
     ).drop(columns="unit")
-    metrics, mcnemar = summarise(table, seed), compare_models(table)
+    metrics, mcnemar = summarise(table), compare_models(table)
+    adds = question_adds(table, seed)
     run.finish(
         {
             "predictions.parquet": table,
             "metrics.csv": metrics,
             "mcnemar.csv": mcnemar,
+            "adds.csv": adds,
+            "systematic.csv": systematicity(table),
             "breakdown.csv": breakdown(table),
             "confusion.csv": confusion(table),
         },

@@ -217,7 +217,7 @@ def _tables(
     varied: dict[int, Mapping[str, str]] = {-1: {}, **dict(enumerate(u.varied for u in units))}
     metrics = pd.concat(
         [
-            _with_settings(summarise(own, seed), varied[int(str(number))])
+            _with_settings(summarise(own), varied[int(str(number))])
             for number, own in table.groupby("unit", sort=False)
         ],
         ignore_index=True,

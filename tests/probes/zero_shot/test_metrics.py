@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperprobe.probes.zero_shot.metrics import (
-    METRICS,
-    breakdown,
-    compare_models,
-    confusion,
-    outcome_table,
-    summarise,
-)
+from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
+from hyperprobe.probes.zero_shot.outcomes import METRICS, outcome_table
 
 ITEMS = {"robin": "bird", "wren": "bird", "trout": "fish", "oak": "tree"}
 #                robin, wren, trout, oak

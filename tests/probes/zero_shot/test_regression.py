@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from hyperprobe.names import EMBEDDED
-from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.probes.zero_shot.outcomes import METRICS
 from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference" / "zero-shot-metrics.csv"
