@@ -23,7 +23,6 @@ from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.table import RUN, Table, format_p_value, source_of
 from hyperprobe.runs.read import FinishedRun
 
-COMMAND = "zero-shot"
 SYSTEMATIC = "systematic"
 N_NAMED = 6  # models in one section
 # The tables of a run, and columns that each must have.

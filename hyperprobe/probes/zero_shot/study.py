@@ -41,20 +41,16 @@ from hyperprobe.options import (
 )
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
-from hyperprobe.probes.zero_shot.tables import metrics_tables
+from hyperprobe.probes.zero_shot.tables import SETTINGS, metrics_tables
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run, digest_of
 
 # The settings that a study may vary; `FAMILIES` says whose numbers each one changes.
-CHOICES: dict[str, tuple[str, ...]] = {
-    "article": ARTICLES,
-    "dtype": DTYPES,
-    "pll": PLLS,
-    "causal_scoring": CAUSAL_SCORINGS,
-}
-SETTINGS = tuple(CHOICES)
+CHOICES: dict[str, tuple[str, ...]] = dict(
+    zip(SETTINGS, (ARTICLES, DTYPES, PLLS, CAUSAL_SCORINGS), strict=True)
+)
 
 
 def _as_words(value: Any) -> Any:

@@ -8,7 +8,6 @@ import pandas as pd
 
 from hyperprobe.diagnostic.build import CATEGORIES, LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
 from hyperprobe.names import is_baseline
-from hyperprobe.probes.zero_shot.metrics import breakdown
 from hyperprobe.render.table import (
     RUN,
     Cell,
@@ -18,7 +17,6 @@ from hyperprobe.render.table import (
     mean,
     p_value,
     share,
-    show,
     text,
 )
 from hyperprobe.render.terminal import MISSING
@@ -66,21 +64,6 @@ def subjects(models: Iterable[str]) -> list[str]:
     names = [str(name) for name in dict.fromkeys(models)]
     controlled = [name for name in names if f"control:{name}" in names]
     return controlled or [name for name in names if not is_baseline(name)]
-
-
-def print_metrics(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> None:
-    for table in metrics_tables(metrics, settings):
-        show(table)
-
-
-def print_paired(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> None:
-    for table in paired_tables(metrics, mcnemar):
-        show(table)
-
-
-def print_categories(predictions: pd.DataFrame) -> None:
-    largest = predictions.groupby("diagnostic", sort=False)["item"].nunique().idxmax()
-    show(category_table(breakdown(predictions[predictions["diagnostic"] == largest])))
 
 
 def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Iterator[Table]:
