@@ -59,16 +59,17 @@ def test_every_command_has_a_result_class_and_a_part():
 def test_texts_stand_for_paths_and_one_name_for_a_list(asked: hp.ZeroShotResult, tiny_models):
     tiny = str(tiny_models["bert"])
     assert list(dict.fromkeys(asked.metrics["model"])) == [
-        "majority", "word2vec", "glove", "fasttext", f"control:{tiny}", tiny,
+        "majority", "word2vec", "glove", "fasttext", f"control:{tiny}", f"control-bare:{tiny}",
+        tiny,
     ]  # fmt: skip
     assert asked.folder.is_dir()
 
 
 def test_a_result_shows_its_tables(asked: hp.ZeroShotResult):
-    assert "percent right ± half the 95 % interval" in repr(asked)
+    assert "what the question adds to the noun" in repr(asked)
     assert repr(asked).endswith(f"zero-shot run in {asked.folder}")
-    assert asked._repr_html_().count("<table") == len(asked.tables()) == 2
-    assert len(asked.tables(paired=True)) == 4
+    assert asked._repr_html_().count("<table") == len(asked.tables()) == 4
+    assert len(asked.tables(paired=True)) == 7
 
 
 def test_a_finished_run_is_loaded_from_its_folder(asked: hp.ZeroShotResult):
@@ -93,8 +94,9 @@ def test_a_run_without_a_result_is_not_loaded(tmp_path: Path):
 def test_figures_are_files_of_the_run_and_drawn_once(
     asked: hp.ZeroShotResult, few_nouns: str, tiny_models, monkeypatch: pytest.MonkeyPatch
 ):
-    (figure,) = asked.figures.values()
-    assert figure == asked.folder / "accuracy.svg" and figure.read_text().startswith("<?xml")
+    assert set(asked.figures) == {"adds", "accuracy"}
+    figure = asked.figures["adds"]
+    assert figure == asked.folder / "adds.svg" and figure.read_text().startswith("<?xml")
     monkeypatch.setattr("hyperprobe.render.drawn.save_figures", lambda *_: pytest.fail("drawn"))
     again = hp.zero_shot([str(tiny_models["bert"])], [few_nouns], results=asked.folder.parent)
     assert again.figures == asked.figures

@@ -14,7 +14,8 @@ from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.outcomes import each_model, each_outcome, titled
 from hyperprobe.data.published import read_published
 from hyperprobe.diagnostic.build import PAPER_SIZE
-from hyperprobe.probes.zero_shot.metrics import SCORE
+from hyperprobe.names import CONTROL
+from hyperprobe.probes.zero_shot.outcomes import SCORE
 from hyperprobe.probes.zero_shot.tables import BERT, category_order, has_paper_items, largest_set
 from hyperprobe.render.charts import legend, name_rows, percent_axis, stacked
 from hyperprobe.render.document import Picture
@@ -87,7 +88,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
         caption,
         "agreement.csv",
     )
-    asked = [name for name in table["model"].unique() if f"control:{name}" in set(table["model"])]
+    asked = [name for name in table["model"].unique() if f"{CONTROL}{name}" in set(table["model"])]
     subjects = table[(table["category"] != ALL) & table["model"].isin(asked)]
     if subjects.empty:
         return

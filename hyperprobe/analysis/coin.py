@@ -19,8 +19,8 @@ import pandas as pd
 from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.outcomes import how_sure, probe_name, titled
 from hyperprobe.errors import UserError
-from hyperprobe.names import EMBEDDED, EMBEDDED_FOLDER
-from hyperprobe.probes.zero_shot.metrics import outcome_table
+from hyperprobe.names import CONTROL, EMBEDDED, EMBEDDED_FOLDER
+from hyperprobe.probes.zero_shot.outcomes import outcome_table
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES, largest_set
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
 from hyperprobe.render.document import Picture
@@ -53,7 +53,7 @@ def memorisation_effect(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFram
         )
     coin = load_coin()
     rows = []
-    for model in (EMBEDDED, f"control:{EMBEDDED}"):
+    for model in (EMBEDDED, f"{CONTROL}{EMBEDDED}"):
         asked = predictions[predictions["model"] == model]
         for diagnostic, part in asked.groupby("diagnostic", sort=False):
             right = outcome_table(part)

@@ -18,7 +18,7 @@ from hyperprobe.diagnostic.corpus import Skipped, read_chunks
 from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
 from hyperprobe.lexicon.morphology import plural
-from hyperprobe.names import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
+from hyperprobe.names import CONTROL_PREFIXES, EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
 
 PATTERNS = ("n_is_a", "n_are", "n_hearst")
 WORD = re.compile(r"[a-z]+(?:['’-][a-z]+)*|[0-9]+")
@@ -53,7 +53,8 @@ def embedded_counts() -> CorpusCounts:
         pd.read_csv(EMBEDDED_FOLDER / f"corpus_{name}.tsv", sep="\t", keep_default_na=False)
         for name in ("words", "pairs")
     )
-    models = (EMBEDDED, f"control:{EMBEDDED}", *EMBEDDED_VECTORS)
+    controls = (f"{prefix}{EMBEDDED}" for prefix in CONTROL_PREFIXES)
+    models = (EMBEDDED, *controls, *EMBEDDED_VECTORS)
     return CorpusCounts("embedded corpus", words.set_index("word")["count"], pairs, models)
 
 

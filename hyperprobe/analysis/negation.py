@@ -12,7 +12,7 @@ from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.outcomes import titled
 from hyperprobe.analysis.variants import NEGATED, each_asked, one_prompt, right_answers
 from hyperprobe.options import Article
-from hyperprobe.probes.zero_shot.metrics import SCORE
+from hyperprobe.probes.zero_shot.outcomes import SCORE
 from hyperprobe.probes.zero_shot.tables import largest_set
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
 from hyperprobe.render.document import Picture

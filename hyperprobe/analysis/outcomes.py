@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from hyperprobe.names import MAJORITY
-from hyperprobe.probes.zero_shot.metrics import outcome_table
+from hyperprobe.probes.zero_shot.outcomes import outcome_table
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
 
 

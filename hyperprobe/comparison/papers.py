@@ -16,10 +16,10 @@ import pandas as pd
 from hyperprobe.comparison.roles import SIZES, Models
 from hyperprobe.data.published import read_published
 from hyperprobe.documents import Document
-from hyperprobe.names import EMBEDDED_VECTORS, FREQ, MAJORITY
+from hyperprobe.names import CONTROL_BARE, EMBEDDED_VECTORS, FREQ, MAJORITY
 from hyperprobe.probes.lama.metrics import MACRO, RAW
 from hyperprobe.probes.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
-from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.probes.zero_shot.outcomes import METRICS
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.statistics.intervals import newcombe_interval
 
@@ -98,7 +98,7 @@ def paper_kind(model: str, models: Models) -> str:
     """The row of Table 2 to compare a model with: BERT's for any language model, or "none"."""
     if model == MAJORITY or model in EMBEDDED_VECTORS:
         return model
-    if model.startswith("control:"):
+    if model.startswith(CONTROL_BARE):  # the paper's control has no full stop
         return "bert-control"
     return "bert" if models.role(model) == "language model" else "none"
 

@@ -22,7 +22,7 @@ from hyperprobe.comparison.report import COLUMNS, comparison_tables
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED_VECTORS, StrPath, is_baseline, is_vectors, listed_paths
 from hyperprobe.options import RESULTS
-from hyperprobe.probes.zero_shot.metrics import METRICS, outcome_table
+from hyperprobe.probes.zero_shot.outcomes import METRICS, outcome_table
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest

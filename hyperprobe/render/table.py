@@ -51,7 +51,7 @@ def count(column: str) -> Cell:
 
 
 def share(column: str) -> Cell:
-    """A percentage, with half its interval where the frame has one."""
+    """A percentage, with its interval where the frame has one."""
     return lambda row: percent(
         row.get(column, math.nan),
         row.get(f"{column}_low", math.nan),
@@ -64,15 +64,24 @@ def mean(column: str) -> Cell:
     return lambda row: percent(row.get(column, math.nan))
 
 
+def interval(column: str, digits: int = 1) -> Cell:
+    """The interval of a column, without its number."""
+
+    def cell(row: dict[str, Any]) -> str:
+        low, high = (row.get(f"{column}_{end}", math.nan) for end in ("low", "high"))
+        return MISSING if _missing(low) else f"[{low:,.{digits}f}, {high:,.{digits}f}]"
+
+    return cell
+
+
 def number(column: str, digits: int = 2) -> Cell:
-    """A number of that many decimals, with half its interval where the frame has one."""
+    """A number of that many decimals, with its interval where the frame has one."""
 
     def cell(row: dict[str, Any]) -> str:
         if _missing(row.get(column)):
             return MISSING
-        low, high = (row.get(f"{column}_{end}", math.nan) for end in ("low", "high"))
-        spread = f" ±{(high - low) / 2:.{digits}f}" if low == low else ""
-        return f"{row[column]:,.{digits}f}{spread}"
+        ends = interval(column, digits)(row)
+        return f"{row[column]:,.{digits}f}" + (f" {ends}" if ends != MISSING else "")
 
     return cell
 

@@ -21,8 +21,9 @@ def print_table(
 ) -> None:
     """A table on standard output: first column left, the others right-aligned.
 
-    Cells are text and nothing else: no markup, no control characters, and letters
-    that the output cannot encode are written as escapes.
+    Where a row does not fit, intervals stand below their numbers and long names fold. Cells are
+    text and nothing else: no markup, no control characters, and letters that the output cannot
+    encode are written as escapes.
     """
     from rich import box
     from rich.console import Console
@@ -43,13 +44,16 @@ def print_table(
         caption_justify="left",
         title_style="bold",
     )
-    for i, header in enumerate(headers):
-        table.add_column(plain(header), justify="left" if i == 0 else "right", no_wrap=i == 0)
-    for row in rows:
-        table.add_row(*map(plain, row))
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(120, console.width))
+    columns = list(zip(headers, *rows, strict=True))
+    if sum(max(map(len, column)) + 1 for column in columns) + 2 > console.width:
+        rows = [[row[0], *(cell.replace(" [", "\n[") for cell in row[1:])] for row in rows]
+    for i, header in enumerate(headers):
+        table.add_column(plain(header), justify="left" if i == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(plain, row))
     console.print(table)
 
 
@@ -63,11 +67,11 @@ def _encodable(text: str, encoding: str) -> str:
 
 
 def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
-    """`67.5 ±3.8` (half the interval), or a dash for what does not apply."""
+    """`67.5 [63.6, 71.2]`, a number with its interval, or a dash for what does not apply."""
     if value != value:
         return MISSING
-    value = round(value, 1) + 0.0  # no -0.0
-    return f"{value:.1f}" + (f" ±{(high - low) / 2:.1f}" if low == low else "")
+    value, low, high = (round(end, 1) + 0.0 for end in (value, low, high))  # no -0.0
+    return f"{value:.1f}" + (f" [{low:.1f}, {high:.1f}]" if low == low else "")
 
 
 def json_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -1,11 +1,39 @@
-"""Columns of a table: a mean, and the ends of its bootstrap interval."""
+"""Columns of a table: a number, and the ends of its 95 % interval."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hyperprobe.statistics.intervals import bootstrap_difference, bootstrap_interval
+from hyperprobe.statistics.clusters import bootstrap_over
+from hyperprobe.statistics.intervals import (
+    bootstrap_difference,
+    bootstrap_interval,
+    wilson_interval,
+)
+
+
+def share_columns(name: str, outcomes: ArrayLike) -> dict[str, float]:
+    """`NAME`, `NAME_low` and `NAME_high`: a share in percent with Wilson's interval over items.
+
+    Outcomes that are NaN were not asked; NaN for no item.
+    """
+    values = np.asarray(outcomes, dtype=float)
+    values = values[~np.isnan(values)]
+    mean = float(values.mean()) if len(values) else float("nan")
+    low, high = wilson_interval(mean, len(values))
+    return {name: 100 * mean, f"{name}_low": 100 * low, f"{name}_high": 100 * high}
+
+
+def paired_columns(
+    name: str, differences: ArrayLike, clusters: ArrayLike, seed: int = 0
+) -> dict[str, float]:
+    """`NAME`, `NAME_low` and `NAME_high`: the mean of paired differences in points, with the
+    bootstrap interval over `clusters` (synsets: synonyms are not two items)."""
+    values = np.asarray(differences, dtype=float)
+    low, high = bootstrap_over(values, clusters, seed)
+    mean = float(np.nanmean(values)) if len(values) else float("nan")
+    return {name: 100 * mean, f"{name}_low": 100 * low, f"{name}_high": 100 * high}
 
 
 def mean_columns(

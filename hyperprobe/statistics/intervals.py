@@ -101,9 +101,14 @@ def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]
     return only_first, only_second, p
 
 
-def wilson_interval(share: float, n: int) -> tuple[float, float]:
-    """Wilson's score 95 % interval of a share of n items."""
-    z = norm.ppf((1 + CONFIDENCE) / 2)
+def wilson_interval(share: float, n: float, quantile: float | None = None) -> tuple[float, float]:
+    """Wilson's score 95 % interval of a share of n items; NaN for none.
+
+    `quantile` stands in for the normal one where fewer things than items vary.
+    """
+    if n <= 0:
+        return float("nan"), float("nan")
+    z = norm.ppf((1 + CONFIDENCE) / 2) if quantile is None else quantile
     centre = share + z * z / (2 * n)
     spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return float((centre - spread) / (1 + z * z / n)), float((centre + spread) / (1 + z * z / n))

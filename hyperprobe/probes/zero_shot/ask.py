@@ -16,7 +16,14 @@ import pandas as pd
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.load import LastLoaded, load_model
-from hyperprobe.names import EMBEDDED_VECTORS, MAJORITY, RANDOM, is_vectors
+from hyperprobe.names import (
+    CONTROL,
+    CONTROL_PREFIXES,
+    EMBEDDED_VECTORS,
+    MAJORITY,
+    RANDOM,
+    is_vectors,
+)
 from hyperprobe.options import (
     ARTICLES,
     ZERO_SHOT_CONTROLS,
@@ -134,9 +141,10 @@ def in_order(table: pd.DataFrame, diagnostics: Sequence[str], names: Sequence[st
     def rank(model: str) -> tuple[int, int, int]:
         if model == MAJORITY:
             return (0, 0, 0)
-        name = model.removeprefix("control:").removeprefix("shuffled:")
-        static = f"control:{name}" not in asked and not name.startswith(RANDOM)
-        kind = ("control", "shuffled").index(model.split(":")[0]) if name != model else 2
+        prefix = next((p for p in CONTROL_PREFIXES if model.startswith(p)), "")
+        name = model.removeprefix(prefix)
+        static = f"{CONTROL}{name}" not in asked and not name.startswith(RANDOM)
+        kind = (*CONTROL_PREFIXES, "").index(prefix)
         group = 1 if static else 2 if name.startswith(RANDOM) else 3
         return (group, names.index(name), kind)
 

@@ -1,4 +1,4 @@
-"""The figure of the zero-shot probes."""
+"""The figures of the zero-shot probes."""
 
 from __future__ import annotations
 
@@ -7,29 +7,43 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
-from hyperprobe.render.figure import GRID, INK, new_figure, styled
+from hyperprobe.render.figure import GRID, INK, MUTED, new_figure, styled
 
 ROW = 0.2  # inches of height for one line of dots
 
 
-def accuracy_figure(metrics: pd.DataFrame) -> Any:
-    """Each model in the singular, the plural, in context and in both numbers, with intervals.
+def adds_figure(adds: pd.DataFrame) -> Any:
+    """Each probe of each model, calibrated, joined to its control; and its raw accuracy."""
+    with styled():
+        lines = np.arange(len(adds))
+        figure, axes = new_figure(0.95 + len(adds) * 0.3)
+        axes.hlines(lines, adds["control_calibrated"], adds["calibrated"], color=MUTED)
+        axes.plot(adds["raw"], lines, "|", markersize=11, color=INK, label="raw")
+        dots(axes, lines, adds, "calibrated", 0, "calibrated")
+        dots(axes, lines, adds, "control_calibrated", 1, "control, calibrated")
+        several = adds["model"].nunique() > 1
+        names = [
+            f"{short_name(r.model)}, {PROBE_NAMES[r.probe]}" if several else PROBE_NAMES[r.probe]
+            for r in adds.itertuples()
+        ]
+        name_rows(axes, names)
+        percent_axis(axes)
+        legend(figure, axes, 3)
+    return figure
 
-    The tick is the paired accuracy of a model whose two answers were independent.
-    """
+
+def accuracy_figure(metrics: pd.DataFrame) -> Any:
+    """Each model in the singular, the plural, in context and in both numbers, calibrated, with
+    intervals."""
     with styled():
         n = len(metrics)
         figure, axes = new_figure(0.9 + n * len(PROBE_NAMES) * ROW * 0.9)
         for series, (metric, name) in enumerate(PROBE_NAMES.items()):
             lines = np.arange(n) + (series - 1.5) * 0.2
-            dots(axes, lines, metrics, metric, series, name)
-            if metric == "paired_singular_plural":
-                axes.plot(
-                    metrics["paired_expected"], lines, "|", markersize=10, color=INK,
-                    label="paired, if independent",
-                )  # fmt: skip
+            dots(axes, lines, metrics, f"{metric}{CALIBRATED}", series, name)
         for line in range(1, n):
             axes.axhline(line - 0.5, color=GRID, linewidth=0.7)
         name_rows(axes, [short_name(name) for name in metrics["model"]])

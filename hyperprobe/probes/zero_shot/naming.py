@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.probes.zero_shot.outcomes import METRICS
 from hyperprobe.render.table import RUN
 
 

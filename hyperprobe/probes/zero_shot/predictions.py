@@ -1,11 +1,12 @@
 """What a model answers: probes of a diagnostic frame -> a predictions frame.
 
 A predictions frame has one row per (model, probe, item):
-`hyponym, hypernym, group, zipf`, the `gold` word, its `gold_score` and
+`hyponym, hypernym, group, zipf, synset`, the `gold` word, its `gold_score` and
 `gold_rank` (0: the model cannot score it, which counts as wrong) with `gold_tied`,
 how many other candidates score exactly the same, the `best` word (of equal ones the
 first candidate) and its `best_score`, the `margin` of gold over the best other candidate,
-one `score_CATEGORY` per category, and for `open` probes the five `top` words.
+one `score_CATEGORY` per category, of language models one `prior_CATEGORY`, its score in a
+prompt without the noun (Zhao et al. 2021), and for `open` probes the five `top` words.
 Scores are natural log-probabilities for language models, cosines for vectors.
 """
 
@@ -18,13 +19,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
+from hyperprobe.cloze import SLOT, CandidateSet, Cloze, parse_cloze
 from hyperprobe.lexicon.morphology import indefinite_article
 from hyperprobe.models.base import ClozeModel, Scores, as_text_model, rank_scores
-from hyperprobe.names import MAJORITY, RANDOM
+from hyperprobe.names import CONTROL, CONTROL_BARE, MAJORITY, RANDOM, SHUFFLED
 from hyperprobe.options import Article
 from hyperprobe.predictions import add_ranking
-from hyperprobe.probes.zero_shot.metrics import SCORE
+from hyperprobe.probes.zero_shot.outcomes import PRIOR, SCORE
 
 TOP_K = 5
 _ARTICLE_AT_SLOT = re.compile(r"\b([Aa])n? $")
@@ -49,6 +50,11 @@ CONTROL_PROBES = tuple(
     replace(p, prompt=c)
     for p, c in zip((SINGULAR, PLURAL, OPEN), ("control", "control_plural", "control"), strict=True)
 )
+# The same prompts without their full stops, as the paper has them.
+BARE_PROBES = tuple(
+    replace(p, prompt=f"{c}_bare")
+    for p, c in zip((SINGULAR, PLURAL), ("control", "control_plural"), strict=True)
+)
 
 
 def predict(
@@ -62,6 +68,8 @@ def predict(
 
     `shuffled` adds the contextual probes with their words in random order.
     """
+    bare = {f"{c}_bare": frame[c].str.rstrip(" .") for c in ("control", "control_plural")}
+    frame = frame.assign(**bare)
     if shuffled:
         frame = frame.assign(shuffled=_shuffle_words(frame))
     if not model.reads_text:
@@ -69,9 +77,10 @@ def predict(
     elif model.name.startswith(RANDOM):  # a control itself, it needs none
         asked = [(model.name, probe) for probe in PROBES]
     else:
-        asked = [(f"control:{model.name}", probe) for probe in CONTROL_PROBES]
+        asked = [(f"{CONTROL}{model.name}", probe) for probe in CONTROL_PROBES]
+        asked += [(f"{CONTROL_BARE}{model.name}", probe) for probe in BARE_PROBES]
         if shuffled:
-            asked.append((f"shuffled:{model.name}", replace(CONTEXTUAL, prompt="shuffled")))
+            asked.append((f"{SHUFFLED}{model.name}", replace(CONTEXTUAL, prompt="shuffled")))
         asked += [(model.name, probe) for probe in PROBES]
     parts = []
     for name, probe in asked:
@@ -137,8 +146,27 @@ def _closed(
     slot = [
         f"{indefinite_article(word)} {word}" if article == "marginal" else word for word in words
     ]
-    scores = model.score(clozes, CandidateSet(tuple(slot)))
-    return closed_predictions(rows, probe.gold, words, categories, scores)
+    candidates = CandidateSet(tuple(slot))
+    if not model.reads_text:
+        scores = model.score(clozes, candidates)
+        return closed_predictions(rows, probe.gold, words, categories, scores)
+    noun_free = [_noun_free(cloze, probe, article) for cloze in clozes]
+    distinct = list(dict.fromkeys(noun_free))
+    scores = model.score(clozes + distinct, candidates)
+    part = closed_predictions(rows, probe.gold, words, categories, scores[: len(clozes)])
+    prior = scores[[len(clozes) + distinct.index(cloze) for cloze in noun_free]].astype(float)
+    names = [f"{PRIOR}{category}" for category in categories]
+    return pd.concat([part, pd.DataFrame(prior, columns=names)], axis=1)
+
+
+def _noun_free(cloze: Cloze, probe: Probe, article: Article) -> Cloze:
+    """`It is a [MASK].` or `They are [MASK].`, with the article of the item's own prompt."""
+    text = f"They are {SLOT}."
+    if probe.gold == "hypernym":
+        written = _ARTICLE_AT_SLOT.search(cloze.left)
+        before = "" if article == "marginal" else written[0].lower() if written else "a "
+        text = f"It is {before}{SLOT}."
+    return parse_cloze(text, "a prompt without a noun")
 
 
 def closed_predictions(
@@ -182,6 +210,9 @@ def _open(
 
 def _about(rows: pd.DataFrame, gold: str) -> pd.DataFrame:
     part = rows[["hyponym", "hypernym", "group", "zipf"]].reset_index(drop=True)
+    # Synonyms share a synset: they are one item in a bootstrap. Without one, a word is its own.
+    synset = rows["synset"].to_numpy()
+    part["synset"] = np.where(synset != "", synset, part["hyponym"])
     part.insert(0, "item", rows["hyponym"].tolist())
     part["gold"] = rows[gold].tolist()
     return part
@@ -197,7 +228,9 @@ def predict_majority(frame: pd.DataFrame) -> pd.DataFrame:
         most = rows["hypernym"].value_counts(sort=False).idxmax()
         part = _about(rows, probe.gold)
         part["gold_rank"] = (part["hypernym"] == most).map({True: 1, False: 2})
-        part["gold_tied"] = 0  # one answer to everything, and no scores
-        part["best"] = most
+        part["gold_tied"] = 0
+        part["best"] = most  # one answer to everything
+        for category in frame["hypernym"].unique():
+            part[f"{SCORE}{category}"] = float(category == most)
         parts.append(part.assign(model=MAJORITY, probe=probe.name))
     return pd.concat(parts, ignore_index=True)

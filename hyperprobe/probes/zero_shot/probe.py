@@ -29,8 +29,16 @@ from hyperprobe.options import (
 )
 from hyperprobe.probes.zero_shot import report
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
+from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
-from hyperprobe.probes.zero_shot.tables import category_table, metrics_tables, paired_tables
+from hyperprobe.probes.zero_shot.tables import (
+    adds_tables,
+    category_table,
+    headline_tables,
+    mcnemar_tables,
+    metrics_tables,
+    systematic_tables,
+)
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
@@ -46,7 +54,10 @@ class ZeroShotResult(Result):
     folder: Path
     predictions: pd.DataFrame
     metrics: pd.DataFrame
+    adds: pd.DataFrame
+    systematic: pd.DataFrame
     mcnemar: pd.DataFrame
+    breakdown: pd.DataFrame
 
     @classmethod
     def read(cls, run: FinishedRun) -> ZeroShotResult:
@@ -55,20 +66,22 @@ class ZeroShotResult(Result):
             run.folder,
             run.table("predictions.parquet", ("diagnostic", "model", "probe", "item")),
             run.table("metrics.csv", ("diagnostic", "model", "n_items", "singular")),
-            run.table("mcnemar.csv"),
+            *(run.table(f"{name}.csv") for name in ("adds", "systematic", "mcnemar", "breakdown")),
         )
 
     def tables(self, paired: bool = False) -> list[Table]:
-        """Accuracy on each set and by category; with `paired`, whether success is systematic."""
+        """What the question adds, accuracy on each set and by category; with `paired`, whether
+        success is systematic."""
         return list(self._tables(paired))
 
     def _tables(self, paired: bool) -> Iterator[Table]:
+        yield from adds_tables(self.adds)
         yield from metrics_tables(self.metrics)
         if paired:
-            yield from paired_tables(self.metrics, self.mcnemar)
-        sizes = self.predictions.groupby("diagnostic", sort=False)["item"].nunique()
-        largest = self.predictions["diagnostic"] == sizes.idxmax()
-        yield category_table(breakdown(self.predictions[largest]))
+            yield from systematic_tables(self.systematic)
+            yield from headline_tables(self.metrics)
+            yield from mcnemar_tables(self.mcnemar)
+        yield category_table(self.breakdown)
 
 
 def zero_shot(
@@ -109,17 +122,18 @@ def zero_shot(
         lambda unit, diagnostic: f"{unit.name} on {diagnostic}",
         "zero-shot",
     ).drop(columns="unit")
-    metrics, mcnemar = summarise(table, seed), compare_models(table)
-    drawn = draw_once(run, lambda: report.pictures(metrics))
+    adds = question_adds(table, seed)
+    metrics = with_adds(summarise(table), adds)
+    tables = {
+        "metrics": metrics,
+        "adds": adds,
+        "systematic": systematicity(table),
+        "mcnemar": compare_models(table),
+        "breakdown": breakdown(table),
+    }
+    files = {f"{name}.csv": frame for name, frame in tables.items()}
+    drawn = draw_once(run, lambda: report.pictures(metrics, adds))
     run.finish(
-        {
-            "predictions.parquet": table,
-            "metrics.csv": metrics,
-            "mcnemar.csv": mcnemar,
-            "breakdown.csv": breakdown(table),
-            "confusion.csv": confusion(table),
-        },
-        seed,
-        drawn,
+        {"predictions.parquet": table, **files, "confusion.csv": confusion(table)}, seed, drawn
     )
-    return ZeroShotResult(run.folder, table, metrics, mcnemar)
+    return ZeroShotResult(run.folder, table, **tables)

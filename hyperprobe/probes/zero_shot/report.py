@@ -6,56 +6,72 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from hyperprobe.names import EMBEDDED, is_baseline
-from hyperprobe.probes.zero_shot.figures import accuracy_figure
-from hyperprobe.probes.zero_shot.metrics import METRICS
+from hyperprobe.names import EMBEDDED
+from hyperprobe.probes.zero_shot import claims
+from hyperprobe.probes.zero_shot.claims import PAIRED
+from hyperprobe.probes.zero_shot.figures import accuracy_figure, adds_figure
+from hyperprobe.probes.zero_shot.metrics import HEADLINE
 from hyperprobe.probes.zero_shot.naming import Naming, name_models
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, METRICS
 from hyperprobe.probes.zero_shot.tables import (
     SETTINGS,
+    adds_tables,
     category_table,
+    headline_tables,
     largest_set,
+    mcnemar_tables,
     metrics_tables,
-    paired_tables,
     subjects,
+    systematic_tables,
     with_settings,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
-from hyperprobe.render.table import RUN, Table, format_p_value, source_of
+from hyperprobe.render.table import RUN, source_of
 from hyperprobe.runs.read import FinishedRun
 
-SYSTEMATIC = "systematic"
+Frames = Mapping[str, pd.DataFrame]
+ADDS, SYSTEMATIC = "adds", "systematic"
 N_NAMED = 6  # models in one section
 # The tables of a run, and columns that each must have.
 TABLES: dict[str, tuple[str, ...]] = {
-    "metrics": ("diagnostic", "model", "n_items", *METRICS),
-    "mcnemar": ("diagnostic", "metric", "model", "other", "p_value"),
+    "metrics": ("diagnostic", "model", "n_items", *METRICS, *HEADLINE),
+    "adds": (),
+    "systematic": (),
+    "mcnemar": ("diagnostic", "metric", "model", "other", "p_value", "p_holm"),
     "breakdown": ("diagnostic", "model", "by", "value", "n_items", "singular", "plural"),
 }
 PICTURE = (
-    "A model that knows its categories is far right in all rows. Paired asks for the "
-    "singular and the plural of the same noun; right of the tick, the two answers go "
-    "together more than chance would have them. Bars are 95 % intervals over nouns."
+    "Every model, calibrated: nothing is right for a liking of some categories alone. Paired asks "
+    "for the singular and the plural of the same noun. Bars are 95 % intervals over nouns."
+)
+ADDS_PICTURE = (
+    "The line from the control to the probe is what the question adds to the noun alone. The tick "
+    "is the raw accuracy: what it is away from the dot is bias. Bars are 95 % intervals over nouns."
 )
 
 
 def part(runs: Mapping[str, FinishedRun]) -> Part:
     """The part of zero-shot runs: what the models know, and whether it is systematic."""
     naming = naming_of(runs)
-    metrics, mcnemar, breakdown = (
-        naming.apply(together(runs, name, needs)) for name, needs in TABLES.items()
-    )
+    tables = {name: naming.apply(together(runs, name, needs)) for name, needs in TABLES.items()}
+    metrics = tables["metrics"]
     return Part(
-        headline(metrics),
+        _headline(tables),
         tuple(subjects(metrics["model"])),
-        tuple(_findings(metrics, mcnemar)),
-        tuple(_sections(metrics, mcnemar, breakdown)),
+        tuple(_findings(tables)),
+        tuple(_sections(tables)),
         (best_model(metrics),),
     )
 
 
-def pictures(metrics: pd.DataFrame) -> Iterator[Picture]:
-    """Accuracy of every model on the largest set."""
+def pictures(metrics: pd.DataFrame, adds: pd.DataFrame) -> Iterator[Picture]:
+    """What the question adds, where it has a control, and the accuracy of every model; on the
+    largest set."""
     largest = largest_set(metrics)
+    added = adds[adds["diagnostic"] == largest["diagnostic"].iloc[0]]
+    if len(added):
+        source = source_of(added, "adds.csv")
+        yield Picture("adds", adds_figure(added), ADDS_PICTURE, source)
     source = source_of(largest, "metrics.csv")
     yield Picture("accuracy", accuracy_figure(largest), PICTURE, source)
 
@@ -69,7 +85,9 @@ def together(
     runs: Mapping[str, FinishedRun], name: str, needs: tuple[str, ...] = ()
 ) -> pd.DataFrame:
     """A table of all runs, each row with the label of its run."""
-    frames = [run.table(f"{name}.csv", needs).assign(**{RUN: key}) for key, run in runs.items()]
+    frames = [
+        run.table(f"{name}.csv", needs).copy().assign(**{RUN: key}) for key, run in runs.items()
+    ]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -84,7 +102,10 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
         picture = Picture(
             f"{id}-accuracy", accuracy_figure(largest), PICTURE, source_of(largest, "metrics.csv")
         )
-        tables = reversed(list(metrics_tables(metrics, SETTINGS)))
+        tables = (
+            *reversed(list(adds_tables(run.table("adds.csv"), SETTINGS))),
+            *reversed(list(metrics_tables(metrics, SETTINGS))),
+        )
         sections.append(
             Section(
                 id,
@@ -100,7 +121,7 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
 
 def _setting_findings(metrics: pd.DataFrame, label: str, topic: str) -> Iterator[Finding]:
     """For each language model that was asked in several ways, its worst and its best."""
-    metric = "paired_singular_plural"
+    metric = f"{PAIRED}{CALIBRATED}"
     for name in subjects(metrics["model"])[:N_NAMED]:
         rows = metrics[(metrics["model"] == name) & metrics[metric].notna()]
         if len(rows) < 2:
@@ -109,9 +130,9 @@ def _setting_findings(metrics: pd.DataFrame, label: str, topic: str) -> Iterator
         low, high = named.iloc[0], named.iloc[-1]
         yield Finding(
             "Settings",
-            f"{name} is right in both numbers on {low[metric]:.1f} to {high[metric]:.1f} % of "
-            f"{int(low['n_items'])} nouns, over {len(rows)} ways to ask (worst: {low['model']}; "
-            f"best: {high['model']}).",
+            f"calibrated, {name} is right in both numbers on {low[metric]:.1f} to "
+            f"{high[metric]:.1f} % of {int(low['n_items'])} nouns, over {len(rows)} "
+            f"ways to ask (worst: {low['model']}; best: {high['model']}).",
             label,
             topic,
             name,
@@ -119,93 +140,76 @@ def _setting_findings(metrics: pd.DataFrame, label: str, topic: str) -> Iterator
 
 
 def best_model(metrics: pd.DataFrame) -> str:
-    """The language model with the highest paired accuracy on the largest set."""
+    """The language model with the highest calibrated paired accuracy on the largest set."""
     rows = largest_set(metrics).drop_duplicates("model").set_index("model")
     names = subjects(rows.index) or list(rows.index)
-    return max(names, key=lambda name: float(rows["paired_singular_plural"][name]))
+    return max(names, key=lambda name: float(rows[f"{PAIRED}{CALIBRATED}"][name]))
 
 
-def headline(metrics: pd.DataFrame) -> str:
+def _headline(tables: Frames) -> str:
     """The main finding, about the best language model."""
-    row = largest_set(metrics).drop_duplicates("model").set_index("model").loc[best_model(metrics)]
-    who = "The embedded model" if row.name == EMBEDDED else str(row.name)
-    best = f"{who} names the right category of"
-    if row["paired_singular_plural"] >= row["singular"] - 1:
-        return f"{best} {_of(row['singular'], row['n_items'])} nouns, one or many{_in_context(row)}"
-    return (
-        f"{best} {_of(row['singular'], row['n_items'])} nouns when asked about one, of "
-        f"{row['paired_singular_plural']:.0f} % when asked about many as well{_in_context(row)}"
+    model = best_model(tables["metrics"])
+    who = "the embedded model" if model == EMBEDDED else model
+    words = claims.headline(_row(largest_set(tables["adds"]), model, PAIRED), who)
+    return words[0].upper() + words[1:]
+
+
+def _row(table: pd.DataFrame, model: str, probe: str = "") -> pd.Series | None:
+    rows = table[table["model"] == model]
+    rows = rows[rows["probe"] == probe] if probe else rows
+    return None if rows.empty else rows.iloc[0]
+
+
+def _findings(tables: Frames) -> Iterator[Finding]:
+    """What the question adds and whether success is systematic, on the largest set."""
+    metrics = largest_set(tables["metrics"])
+    largest = metrics["diagnostic"].iloc[0]
+    added, related = (
+        table[table["diagnostic"] == largest] for table in (tables["adds"], tables["systematic"])
     )
+    for name in subjects(metrics["model"])[:N_NAMED]:
+        of_model = added[added["model"] == name]
+        for _, row in of_model[of_model["probe"] != PAIRED].iterrows():
+            run = str(row[RUN])
+            yield Finding("What the question adds", claims.adds_sentence(row), run, ADDS, name)
+        in_both, together_row = _row(of_model, name, PAIRED), _row(related, name)
+        if in_both is not None:
+            text = claims.systematic_sentence(name, in_both, together_row)
+            yield Finding("Systematic?", text, str(in_both[RUN]), SYSTEMATIC, name)
 
 
-def _of(percent: float, n: float) -> str:
-    return f"{percent:.0f} % of {int(n)}"
-
-
-def _in_context(row: pd.Series) -> str:
-    if row["paired_aggregate"] != row["paired_aggregate"]:
-        return ""
-    return f", and of {row['paired_aggregate']:.0f} % when a sentence has to fit too"
-
-
-def _findings(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> Iterator[Finding]:
-    """Systematicity and the baselines, on the largest set."""
-    table = largest_set(metrics).drop_duplicates("model").set_index("model")
-    tests = mcnemar[mcnemar["metric"] == "paired_singular_plural"]
-    tests = tests[tests["diagnostic"] == table["diagnostic"].iloc[0]]
-    names = subjects(table.index)[:N_NAMED]
-    for name in names:
-        row = table.loc[name]
-        yield Finding("Systematic?", _systematic(name, row), str(row[RUN]), SYSTEMATIC, name)
-        others = table[[is_baseline(m) or m not in names for m in table.index]]
-        others = others.drop(index=name, errors="ignore")["paired_singular_plural"].dropna()
-        if others.empty:
-            continue
-        rival = str(others.idxmax())
-        pair = tests[
-            ((tests["model"] == name) & (tests["other"] == rival))
-            | ((tests["model"] == rival) & (tests["other"] == name))
-        ]
-        p = f", McNemar p {format_p_value(pair['p_value'].iloc[0])}" if len(pair) else ""
-        yield Finding(
-            "Against its baselines",
-            f"the best of them, {rival}, gets {others.max():.1f} % in both "
-            f"numbers, {name} {row['paired_singular_plural']:.1f} %{p}.",
-            str(row[RUN]),
-            SYSTEMATIC,
-            name,
-        )
-
-
-def _systematic(name: str, row: pd.Series) -> str:
-    above = row["paired_difference"]
-    clear = row["paired_difference_low"] > 0 or row["paired_difference_high"] < 0
-    return (
-        f"{name} is right in both numbers on {row['paired_singular_plural']:.1f} % "
-        f"of the nouns, {abs(above):.1f} points {'more' if above >= 0 else 'less'} than if "
-        "its singular and plural answers had nothing to do with each other "
-        f"({'a clear difference' if clear else 'within chance'})."
-    )
-
-
-def _sections(
-    metrics: pd.DataFrame, mcnemar: pd.DataFrame, breakdown: pd.DataFrame
-) -> Iterator[Section]:
+def _sections(tables: Frames) -> Iterator[Section]:
+    metrics, added = tables["metrics"], tables["adds"]
     largest = largest_set(metrics)
+    of_largest = {
+        name: table[table["diagnostic"] == largest["diagnostic"].iloc[0]]
+        for name, table in tables.items()
+    }
+    pictured = list(pictures(metrics, added))
+    yield Section(
+        ADDS,
+        "What the question adds",
+        "A noun alone calls up a category. What a model knows is what the question adds to that, "
+        "once the liking of each prompt for some categories is taken away.",
+        blocks=(*pictured[:-1], *reversed(list(adds_tables(added)))),
+    )
     yield Section(
         "accuracy",
-        "What the models know",
-        "Each noun's category is the best of nine. majority always says the commonest one, "
-        "control:MODEL sees the bare noun without the question, and vectors compare words.",
-        blocks=(*pictures(metrics), *reversed(list(metrics_tables(metrics)))),
+        "All models",
+        "Each noun's category is the best of those of its set. majority always says the commonest "
+        "one, control:MODEL sees the noun without the question (control-bare: without a full "
+        "stop too), and vectors compare words.",
+        blocks=(pictured[-1], *reversed(list(metrics_tables(metrics)))),
     )
-    blocks: list[Table | Picture] = list(paired_tables(largest, mcnemar))
-    names = [name for name in dict.fromkeys(metrics["model"]) if name != "majority"]
-    blocks.append(category_table(breakdown[breakdown["model"].isin(names)]))
     yield Section(
         SYSTEMATIC,
         "Is it systematic?",
-        "If success in the singular and in the plural were independent, paired accuracy would be "
-        "their product.",
-        blocks=tuple(blocks),
+        "Any mixture of easy and hard categories makes singular and plural go together over all "
+        "nouns. So they are compared within categories, and answer by answer.",
+        blocks=(
+            *systematic_tables(of_largest["systematic"]),
+            *headline_tables(largest),
+            *mcnemar_tables(of_largest["mcnemar"]),
+            category_table(tables["breakdown"]),
+        ),
     )

@@ -40,12 +40,14 @@ from hyperprobe.options import (
     check_seed,
 )
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
+from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
-from hyperprobe.probes.zero_shot.tables import SETTINGS, metrics_tables
+from hyperprobe.probes.zero_shot.tables import SETTINGS, adds_tables, metrics_tables
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run, digest_of
+from hyperprobe.statistics.stratified import with_holm
 
 # The settings that a study may vary; `FAMILIES` says whose numbers each one changes.
 CHOICES: dict[str, tuple[str, ...]] = dict(
@@ -87,6 +89,8 @@ class StudyResult(Result):
     folder: Path
     predictions: pd.DataFrame
     metrics: pd.DataFrame
+    adds: pd.DataFrame
+    systematic: pd.DataFrame
     mcnemar: pd.DataFrame
 
     @classmethod
@@ -96,12 +100,13 @@ class StudyResult(Result):
             run.folder,
             run.table("predictions.parquet", ("diagnostic", "model", "probe", "item")),
             run.table("metrics.csv", ("diagnostic", "model", "n_items", "singular", *SETTINGS)),
-            run.table("mcnemar.csv"),
+            *(run.table(f"{name}.csv") for name in ("adds", "systematic", "mcnemar")),
         )
 
     def tables(self) -> list[Table]:
-        """Accuracy on each set, under each setting."""
-        return list(metrics_tables(self.metrics, SETTINGS))
+        """What the question adds, and accuracy on each set, under each setting."""
+        tables = (adds_tables(self.adds, SETTINGS), metrics_tables(self.metrics, SETTINGS))
+        return [table for some in tables for table in some]
 
 
 class StudySettings(Document):
@@ -197,16 +202,11 @@ def study(
     units = _units(plan, names, kinds, options)
     key = partial(_cell_key, ids, digests, models.vocabulary_model)
     table = ask(run, models, units, frames, key, f"study {plan.name}")
-    result = StudyResult(run.folder, *_tables(plan, units, table, seed))
-    run.finish(
-        {
-            "predictions.parquet": result.predictions,
-            "metrics.csv": result.metrics,
-            "mcnemar.csv": result.mcnemar,
-        },
-        seed,
-    )
-    return result
+    tables = _tables(plan, units, table, seed)
+    predictions = _with_varied(table, units)
+    files = {f"{name}.csv": frame for name, frame in tables.items()}
+    run.finish({"predictions.parquet": predictions, **files}, seed)
+    return StudyResult(run.folder, predictions, **tables)
 
 
 def _cell_key(
@@ -226,32 +226,43 @@ def _cell_key(
 
 def _tables(
     plan: Plan, units: Sequence[Unit], table: pd.DataFrame, seed: int
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Predictions, metrics and McNemar tests, each row with the settings that touch it."""
-    varied: dict[int, Mapping[str, str]] = {-1: {}, **dict(enumerate(u.varied for u in units))}
-    metrics = pd.concat(
-        [
-            _with_settings(summarise(rows, seed), varied[int(str(number))])
-            for number, rows in table.groupby("unit", sort=False)
-        ],
-        ignore_index=True,
-    )
-    comparisons = []
+) -> dict[str, pd.DataFrame]:
+    """The tables of zero-shot by name, each row with the settings that touch it."""
+    varied = _varied(units)
+    made: dict[str, list[pd.DataFrame]] = {}
+
+    def add(name: str, frame: pd.DataFrame, settings: Mapping[str, str]) -> None:
+        made.setdefault(name, []).append(
+            frame.assign(**{name: settings.get(name) for name in SETTINGS})
+        )
+
+    for number, rows in table.groupby("unit", sort=False):
+        settings, adds = varied[int(str(number))], question_adds(rows, seed)
+        add("metrics", with_adds(summarise(rows, table), adds), settings)
+        add("adds", adds, settings)
+        add("systematic", systematicity(rows), settings)
     for settings in plan.combinations():
         asked = [number for number, some in varied.items() if some.items() <= settings.items()]
-        together = table[table["unit"].isin(asked)]
-        comparisons.append(_with_settings(compare_models(together), settings))
+        add("mcnemar", compare_models(table[table["unit"].isin(asked)]), settings)
+    tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
+    for name, frame in tables.items():
+        tables[name] = _sorted(frame, plan.diagnostics)
+        if "p_value" in frame:  # one family over all settings
+            tables[name] = with_holm(tables[name])
+    return tables
+
+
+def _varied(units: Sequence[Unit]) -> dict[int, Mapping[str, str]]:
+    """The number of a unit -> its settings; -1 is majority, which has none."""
+    return {-1: {}, **dict(enumerate(unit.varied for unit in units))}
+
+
+def _with_varied(table: pd.DataFrame, units: Sequence[Unit]) -> pd.DataFrame:
+    """The predictions, each row with the settings that touch it."""
+    varied = _varied(units)
     for name in SETTINGS:
         table[name] = [varied[number].get(name) for number in table["unit"]]
-    return (
-        table.drop(columns="unit"),
-        _sorted(metrics, plan.diagnostics),
-        pd.concat(comparisons, ignore_index=True),
-    )
-
-
-def _with_settings(frame: pd.DataFrame, settings: Mapping[str, str]) -> pd.DataFrame:
-    return frame.assign(**{name: settings.get(name) for name in SETTINGS})
+    return table.drop(columns="unit")
 
 
 def _units(
@@ -273,9 +284,9 @@ def _units(
     return list(units.values())
 
 
-def _sorted(metrics: pd.DataFrame, diagnostics: Sequence[str]) -> pd.DataFrame:
+def _sorted(table: pd.DataFrame, diagnostics: Sequence[str]) -> pd.DataFrame:
     """Rows by set, settings right after the model's name."""
     first = ["diagnostic", "model", *SETTINGS]
-    metrics = metrics[first + [column for column in metrics if column not in first]]
-    order = metrics["diagnostic"].map(diagnostics.index)
-    return metrics.iloc[order.argsort(kind="stable")].reset_index(drop=True)
+    table = table[first + [column for column in table if column not in first]]
+    order = table["diagnostic"].map(diagnostics.index)
+    return table.iloc[order.argsort(kind="stable")].reset_index(drop=True)

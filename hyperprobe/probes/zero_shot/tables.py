@@ -7,23 +7,25 @@ from collections.abc import Iterable, Iterator, Sequence
 import pandas as pd
 
 from hyperprobe.diagnostic.build import CATEGORIES, LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
-from hyperprobe.names import is_baseline
+from hyperprobe.names import CONTROL, MAJORITY, is_baseline
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED
 from hyperprobe.render.table import (
     RUN,
     Cell,
     Table,
     count,
+    interval,
     make_table,
     mean,
+    number,
     p_value,
     share,
     text,
 )
 from hyperprobe.render.terminal import MISSING
+from hyperprobe.statistics.stratified import ALPHA
 
-HEADERS = {
-    "open_p_at_1": "open P@1",
-    "open_p_at_5": "open P@5",
+CLOSED_HEADERS = {
     "singular": "singular",
     "plural": "plural",
     "contextual": "contextual",
@@ -62,25 +64,80 @@ def has_paper_items(table: pd.DataFrame) -> bool:
 def subjects(models: Iterable[str]) -> list[str]:
     """The language models of a table's column: neither controls nor vectors, in order."""
     names = [str(name) for name in dict.fromkeys(models)]
-    controlled = [name for name in names if f"control:{name}" in names]
+    controlled = [name for name in names if f"{CONTROL}{name}" in names]
     return controlled or [name for name in names if not is_baseline(name)]
 
 
+def adds_tables(adds: pd.DataFrame, settings: Sequence[str] = ()) -> Iterator[Table]:
+    """One table per diagnostic set: what the question adds to what the noun alone calls up."""
+    for diagnostic, rows in adds.groupby("diagnostic", sort=False):
+        yield make_table(
+            f"{diagnostic} ({rows['n_items'].max()} items): what the question adds to the noun",
+            with_settings(rows, settings),
+            {
+                "model": text("model"),
+                "probe": lambda row: PROBE_NAMES[str(row["probe"])],
+                "raw": mean("raw"),
+                "calibrated": share("calibrated"),
+                "control": mean("control_calibrated"),
+                "adds": share("adds"),
+                "p (Holm)": p_value("p_holm"),
+            },
+            "Percent right, points, and 95 % intervals. Calibrated: each category's score minus "
+            "its mean over the other nouns. Control: the noun without the question, with or "
+            "without a full stop, whichever is right more often (contexts: their words shuffled); "
+            "calibrated too.",
+            "adds.csv",
+        )
+
+
 def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Iterator[Table]:
-    """One table per diagnostic set, laid out as the paper's Table 2.
+    """Two tables per diagnostic set, the paper's Table 2 and its open questions.
 
     Of the columns `settings`, those that vary follow the model's name.
     """
     for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
-        n_items = rows["n_items"].iloc[0]
+        title = f"{diagnostic} ({rows['n_items'].iloc[0]} items)"
         rows = with_settings(rows, settings)
-        columns = {"model": text("model")} | {name: share(key) for key, name in HEADERS.items()}
         yield make_table(
-            f"{diagnostic} ({n_items} items): percent right ± half the 95 % interval",
+            f"{title}: percent right, raw / calibrated",
             rows,
-            columns,
+            {"model": text("model")}
+            | {name: raw_and_calibrated(key) for key, name in CLOSED_HEADERS.items()},
             unscored_note(rows),
             "metrics.csv",
+        )
+        yield from _scored_table(title, rows)
+        if rows["open_p_at_1"].notna().any():
+            yield make_table(
+                f"{title}: any word of the vocabulary, percent right",
+                rows[rows["open_p_at_1"].notna()],
+                {"model": text("model"), "P@1": share("open_p_at_1"), "P@5": share("open_p_at_5")},
+                source="metrics.csv",
+            )
+
+
+def raw_and_calibrated(metric: str) -> Cell:
+    """`79.7 / 79.5`, as in the tables' titles."""
+
+    def cell(row: dict[str, object]) -> str:
+        shares = [mean(name)(row) for name in (metric, f"{metric}{CALIBRATED}")]
+        return MISSING if set(shares) == {MISSING} else " / ".join(shares)
+
+    return cell
+
+
+def _scored_table(title: str, rows: pd.DataFrame) -> Iterator[Table]:
+    """Accuracy on the items that all models can score, where some lack some."""
+    n_scored, n_items = rows["n_scored"].iloc[0], rows["n_items"].iloc[0]
+    if 0 < n_scored < n_items:
+        names = ("singular", "plural", "paired_singular_plural")
+        yield make_table(
+            f"{title}: percent right on the {n_scored} that every model can score, calibrated",
+            rows,
+            {"model": text("model")}
+            | {PROBE_NAMES[name]: mean(f"{name}{CALIBRATED}_scored") for name in names},
+            source="metrics.csv",
         )
 
 
@@ -105,59 +162,113 @@ def unscored_note(rows: pd.DataFrame) -> str:
     return " ".join(notes)
 
 
-def paired_tables(metrics: pd.DataFrame, mcnemar: pd.DataFrame) -> Iterator[Table]:
-    """Is success systematic? Paired accuracy against independence, and model against model."""
-    for diagnostic, rows in metrics.groupby("diagnostic", sort=False):
+def systematic_tables(systematic: pd.DataFrame) -> Iterator[Table]:
+    """Is success systematic? Singular and plural within categories, and as answers."""
+    for diagnostic, rows in systematic.groupby("diagnostic", sort=False):
         yield make_table(
-            f"{diagnostic}: is a model right in both numbers more often than by chance?",
-            rows[rows["model"] != "majority"],
+            f"{diagnostic}: do singular and plural go together, category by category?",
+            rows[rows["model"] != MAJORITY],
             {
                 "model": text("model"),
-                "paired": mean("paired_singular_plural"),
-                "expected if independent": share("paired_expected"),
-                "difference in points": share("paired_difference"),
+                "items": count("n_items"),
+                "odds ratio": number("odds_ratio", 1),
+                "p (Holm)": p_value("p_holm"),
+                "kappa": number("kappa"),
             },
-            source="metrics.csv",
+            "Odds ratio (Cochran-Mantel-Haenszel): how many times the odds of being right in the "
+            "plural rise with being right in the singular, within categories; 1 is no relation. "
+            "Kappa: agreement of the answers, wrong ones included; 0 is chance. All calibrated. "
+            "A noun's association with its category makes both high: read them beside the "
+            "control's.",
+            "systematic.csv",
         )
-        tests = mcnemar[
-            (mcnemar["diagnostic"] == diagnostic) & (mcnemar["metric"] == "paired_singular_plural")
+
+
+def headline_tables(metrics: pd.DataFrame) -> Iterator[Table]:
+    """Over what the headline numbers generalise: items, or categories."""
+    names = {f"{probe}{CALIBRATED}": name for probe, name in CLOSED_HEADERS.items()}
+    for diagnostic, of_set in metrics.groupby("diagnostic", sort=False):
+        of_subjects = of_set[of_set["model"].isin(subjects(of_set["model"]))]
+        rows = [
+            {
+                "model": row["model"],
+                "probe": name,
+                "over_items": row[metric],
+                "over_items_low": row[f"{metric}_low"],
+                "over_items_high": row[f"{metric}_high"],
+                "macro": row[f"{metric}_macro"],
+                "macro_low": row[f"{metric}_categories_low"],
+                "macro_high": row[f"{metric}_categories_high"],
+                "effect": row[f"{metric}_design_effect"],
+            }
+            for row in of_subjects.to_dict("records")
+            for metric, name in names.items()
+            if row[metric] == row[metric]
         ]
         yield make_table(
-            f"{diagnostic}: paired accuracy, model against model (exact McNemar test)",
-            tests,
+            f"{diagnostic}: over items and over categories, calibrated, percent right",
+            pd.DataFrame(rows),
             {
                 "model": text("model"),
-                "other": text("other"),
-                "only model right": count("only_model"),
-                "only other right": count("only_other"),
-                "p": p_value("p_value"),
+                "probe": text("probe"),
+                "over items": share("over_items"),
+                "mean of categories": mean("macro"),
+                "over categories": interval("macro"),
+                "design effect": number("effect", 1),
             },
-            source="mcnemar.csv",
+            "Nouns of a category stand or fall together. The interval over categories says what "
+            "to expect of other categories; the design effect is how many nouns count as one.",
+            "metrics.csv",
+        )
+
+
+def mcnemar_tables(mcnemar: pd.DataFrame) -> Iterator[Table]:
+    """Paired success, calibrated, every model against every other."""
+    metric = f"paired_singular_plural{CALIBRATED}"
+    for diagnostic, tests in mcnemar[mcnemar["metric"] == metric].groupby("diagnostic", sort=False):
+        names = list(dict.fromkeys([*tests["model"], *tests["other"]]))
+        cells: dict[tuple[str, str], str] = {}
+        for r in tests.to_dict("records"):
+            star = "*" if r["p_holm"] < ALPHA else ""
+            cells[r["model"], r["other"]] = f"{r['only_model']}:{r['only_other']}{star}"
+            cells[r["other"], r["model"]] = f"{r['only_other']}:{r['only_model']}{star}"
+        yield Table(
+            f"{diagnostic}: paired, calibrated, model against model",
+            ("", *(str(i + 1) for i in range(len(names)))),
+            tuple(
+                (f"{i + 1} {name}", *(cells.get((name, other), "") for other in names))
+                for i, name in enumerate(names)
+            ),
+            "Nouns that the row's model alone has right in both numbers : the column's alone. "
+            "* Holm-adjusted p < 0.05, exact McNemar test.",
+            "mcnemar.csv",
         )
 
 
 def category_table(table: pd.DataFrame) -> Table:
-    """Singular / plural accuracy by category, on the largest set."""
+    """Calibrated singular / plural accuracy by category, on the largest set."""
     rows = table[table["by"] == "category"]
     largest = rows.groupby(["diagnostic", "model"], sort=False)["n_items"].sum().idxmax()[0]
     rows = rows[rows["diagnostic"] == largest].drop(columns=RUN, errors="ignore")
     wide = rows.drop_duplicates(["value", "model"]).set_index(["value", "model"])
+    names = dict.fromkeys(rows["model"])
 
     def of_model(model: str) -> Cell:
         def cell(row: dict[str, object]) -> str:
             key = (row["value"], model)
             if key not in wide.index:
                 return MISSING
-            shares = (wide[probe][key] for probe in ("singular", "plural"))
+            probes = ("singular", "plural")
+            shares = (wide[f"{probe}{CALIBRATED}"][key] for probe in probes)
             return " / ".join(MISSING if value != value else f"{value:.0f}" for value in shares)
 
         return cell
 
     columns = {"category": text("value"), "items": count("n_items")}
     return make_table(
-        f"{largest}: percent right by category, singular / plural",
+        f"{largest}: percent right by category, calibrated, singular / plural",
         rows.drop_duplicates("value").sort_values("value", key=category_order),
-        columns | {str(model): of_model(model) for model in dict.fromkeys(rows["model"])},
+        columns | {model: of_model(model) for model in map(str, names) if not is_baseline(model)},
         source="breakdown.csv",
     )
 

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hyperprobe.probes.zero_shot.metrics import (
-    METRICS,
-    breakdown,
-    compare_models,
-    confusion,
-    outcome_table,
-    summarise,
-)
+from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
+from hyperprobe.probes.zero_shot.outcomes import METRICS, outcome_table
 
 ITEMS = {"robin": "bird", "wren": "bird", "trout": "fish", "oak": "tree"}
 #                robin, wren, trout, oak
@@ -54,8 +48,10 @@ def test_every_metric_by_hand():
     for metric, value in expected.items():
         assert row[metric] == pytest.approx(value), metric
         assert row[f"{metric}_low"] <= value <= row[f"{metric}_high"]
-    assert row["paired_expected"] == pytest.approx(56.25)
-    assert row["paired_difference"] == pytest.approx(-6.25)
+    # Wilson's interval of 3 in 4, by hand: (3 + 1.92 -+ 1.96 sqrt(4 * .1875 + .96)) / (4 + 3.84)
+    assert row["singular_low"] == pytest.approx(30.06, abs=0.01)
+    assert row["singular_high"] == pytest.approx(95.44, abs=0.01)
+    assert row["singular_macro"] == pytest.approx(100 * (1 + 0 + 1) / 3)
     assert row["chance_corrected_singular"] == pytest.approx(100 * (0.75 - 1 / 3) / (2 / 3))
     assert row["margin_singular"] == pytest.approx(0.5)
 
@@ -81,22 +77,32 @@ def test_paired_is_never_above_either(singular: tuple, plural: tuple):
     row = summarise(table).iloc[0]
     assert row["paired_singular_plural"] <= min(row["singular"], row["plural"]) + 1e-9
     shuffled = summarise(table.sample(frac=1, random_state=1)).iloc[0]
-    for metric in ("singular", "plural", "paired_singular_plural", "paired_difference_low"):
+    for metric in ("singular", "plural", "paired_singular_plural", "paired_singular_plural_low"):
         assert shuffled[metric] == pytest.approx(row[metric])
 
 
-def test_prior_correction_takes_the_control_scores_off():
-    probe = frame({"singular": (2, 2, 1, 1)})
-    control = frame({"singular": (2, 2, 1, 1)}, model="control:x")
-    scores = {"bird": (-3.0, -3, -4, -4), "fish": (-2.0, -2, -1, -2), "tree": (-9.0, -9, -9, -1)}
-    prior = {"bird": (-9.0, -9, -9, -9), "fish": (-2.0, -2, -2, -2), "tree": (-9.0, -9, -9, -9)}
-    for word in scores:
-        probe[f"score_{word}"] = scores[word]
-        control[f"score_{word}"] = prior[word]
-    # Lifts: robin and wren bird 6 of 0 0, trout bird 5 over fish 1 (wrong), oak tree 8 over 5.
-    table = summarise(pd.concat([probe, control]))
-    assert table.set_index("model").loc["x", "prior_corrected_singular"] == 75
-    assert np.isnan(table.set_index("model").loc["control:x", "prior_corrected_singular"])
+SCORES = {  # of robin, wren, trout and oak; fish is liked by the prompt
+    "bird": (-3.0, -4.0, -6.0, -6.0), "fish": (-2.0, -2.0, -1.0, -2.0),
+    "tree": (-9.0, -9.0, -9.0, -5.0),
+}  # fmt: skip
+PRIOR = {"bird": -6.0, "fish": -2.0, "tree": -9.0}
+
+
+def scored(ranks: tuple, model: str = "x", probe: str = "singular") -> pd.DataFrame:
+    columns = {f"score_{c}": values for c, values in SCORES.items()}
+    return frame({probe: ranks}, model).assign(**columns)
+
+
+def test_calibrated_and_pmi_by_hand():
+    # Raw, fish wins everywhere. Means over the others: bird -5.33 for robin, -5 for wren,
+    # -4.33 for trout and oak; fish -1.67, trout's -2; tree -7.67, and for oak -9.
+    # Calibrated, robin and wren 2.33 and 1 for bird, trout 1 for fish, oak 4 for tree: all right.
+    table = scored((2, 2, 1, 2)).assign(**{f"prior_{c}": v for c, v in PRIOR.items()})
+    row = summarise(table).iloc[0]
+    assert row["singular"] == 25 and row["singular_calibrated"] == 100
+    assert row["singular_pmi"] == 100  # lifts: bird 3 and 2, fish 1, tree 4
+    assert summarise(scored((2, 2, 1, 2)))["singular_pmi"].isna().all()
+    assert row["singular_calibrated_low"] == pytest.approx(51.01, abs=0.01)  # 4 of 4
 
 
 def test_breakdown_and_confusion_count_every_item():
@@ -115,8 +121,8 @@ def test_models_are_compared_on_every_metric_that_both_have():
     table = compare_models(pd.concat([frame(RANKS), other]))
     row = table.set_index("metric").loc["singular"]
     assert (row["only_model"], row["only_other"], row["p_value"]) == (3, 0, 0.25)
-    assert list(table["metric"]) == ["singular"]
+    assert list(table["metric"]) == ["singular"] and row["p_holm"] == 0.25
 
 
 def test_the_outcome_table_has_one_row_per_item():
-    assert outcome_table(frame(RANKS)).shape == (4, len(METRICS))
+    assert outcome_table(frame(RANKS)).shape == (4, len(METRICS) + 2 * 5)

@@ -93,7 +93,8 @@ def test_shuffled_contexts_are_a_control_of_their_own(tiny_models: dict[str, Pat
     bert = str(tiny_models["bert"])
     made = zero_shot([bert], ["lm-diagnostic"], controls=["shuffled"], results=tmp_path)
     assert made.metrics["model"].tolist() == [
-        "majority", *EMBEDDED_VECTORS, f"control:{bert}", f"shuffled:{bert}", bert,
+        "majority", *EMBEDDED_VECTORS, f"control:{bert}", f"control-bare:{bert}",
+        f"shuffled:{bert}", bert,
     ]  # fmt: skip
     table = made.predictions[made.predictions["model"] == f"shuffled:{bert}"]
     assert set(table["probe"]) == {"contextual"} and len(table) == 18
@@ -112,12 +113,13 @@ def result(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
 def test_a_run_has_its_baselines_and_files(result, tiny_models: dict[str, Path]):
     bert = str(tiny_models["bert"])
     assert result.metrics["model"].tolist() == [
-        "majority", *EMBEDDED_VECTORS, f"control:{bert}", bert,
+        "majority", *EMBEDDED_VECTORS, f"control:{bert}", f"control-bare:{bert}", bert,
     ]  # fmt: skip
     files = {path.name for path in result.folder.iterdir() if path.is_file()}
     assert files == {
         "run.json", "predictions.parquet", "metrics.csv", "mcnemar.csv", "breakdown.csv",
-        "confusion.csv", "accuracy.svg", "accuracy.png",
+        "confusion.csv", "adds.csv", "systematic.csv", "accuracy.svg", "accuracy.png", "adds.svg",
+        "adds.png",
     }  # fmt: skip
     stored = pd.read_parquet(result.folder / "predictions.parquet")
     assert len(stored) == len(result.predictions)

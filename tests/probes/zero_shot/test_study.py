@@ -61,7 +61,8 @@ def test_every_model_under_the_settings_that_matter(models: list[str], tmp_path:
         assert set(rows["causal_scoring"]) == {"full", "continuation"} and rows["pll"].isna().all()
     assert (result.metrics["model"] == "majority").sum() == 2
     files = {path.name for path in result.folder.iterdir() if path.is_file()}
-    assert files == {"run.json", "predictions.parquet", "metrics.csv", "mcnemar.csv"}
+    assert files == {"run.json", "predictions.parquet", "metrics.csv", "adds.csv",
+                     "systematic.csv", "mcnemar.csv"}  # fmt: skip
     # One comparison of any two for each combination of settings.
     pair = result.mcnemar[
         (result.mcnemar["model"] == models[0]) & (result.mcnemar["other"] == models[2])

@@ -1,0 +1,97 @@
+"""The sentences that a run's tables allow, and the rules by which they allow them.
+
+A model that knows nothing can be right often: by a bias towards frequent categories, or because
+its noun and category go together in text. So nothing is claimed for accuracy itself. What a
+question adds to the noun alone is claimed where its interval and its Holm-adjusted test agree,
+and systematicity where the question adds to both numbers at once and success goes together
+within categories.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from hyperprobe.render.table import format_p_value
+from hyperprobe.statistics.stratified import ALPHA
+
+PAIRED = "paired_singular_plural"
+ASKED = {
+    "singular": "about one",
+    "plural": "about several",
+    PAIRED: "about one and about several",
+    "contextual": "in a sentence",
+}
+
+
+def adds(row: pd.Series) -> bool:
+    """Whether the question adds something: the interval and the adjusted test both say so."""
+    return bool(row["adds_low"] > 0 and row["p_holm"] < ALPHA)
+
+
+def is_systematic(adds_in_both: pd.Series | None, related: pd.Series | None) -> bool:
+    """Whether success is systematic: the question adds to both numbers at once, and within
+    categories the plural is right where the singular is."""
+    if adds_in_both is None or related is None:
+        return False
+    return adds(adds_in_both) and bool(related["odds_ratio_low"] > 1 and related["p_holm"] < ALPHA)
+
+
+def adds_sentence(row: pd.Series) -> str:
+    """What the question adds in one probe."""
+    asked, n = ASKED[str(row["probe"])], int(row["n_items"])
+    what = "shuffled words" if row["probe"] == "contextual" else "the noun alone"
+    effect = f"{row['adds']:+.1f} points {_ends(row, 'adds')}"
+    if adds(row):
+        beyond = "also" if row["adds_categories_low"] > 0 else "not certainly"
+        return (
+            f"asked {asked}, {row['model']} is right on {row['calibrated']:.1f} % of {n} nouns, "
+            f"{effect} over {what}; {beyond} beyond these categories "
+            f"{_ends(row, 'adds_categories')}."
+        )
+    return (
+        f"asked {asked}, {row['model']} is right on {row['calibrated']:.1f} % of {n} nouns, and "
+        f"from {what} on {row['control_calibrated']:.1f} %: {effect}, so that the question is not "
+        "shown to add anything."
+    )
+
+
+def systematic_sentence(model: str, in_both: pd.Series | None, related: pd.Series | None) -> str:
+    """Whether success is systematic, and by what."""
+    if in_both is None or related is None:
+        return f"{model} has no control prompt or only one number: nothing can be said."
+    numbers = (
+        f"common odds ratio within categories {related['odds_ratio']:.1f} "
+        f"{_ends(related, 'odds_ratio')}, p {format_p_value(related['p_holm'])}; the question adds "
+        f"{in_both['adds']:+.1f} points {_ends(in_both, 'adds')} in both numbers at once"
+    )
+    if is_systematic(in_both, related):
+        return f"{model} is right in the plural where it is in the singular: {numbers}."
+    return f"not shown for {model}: {numbers}."
+
+
+def headline(row: pd.Series | None, model: str) -> str:
+    """The main finding about a model, from its paired row; without a full stop."""
+    if row is None:
+        return f"{model}: accuracy alone, without a control to compare it with"
+    if adds(row):
+        return (
+            f"Asked, {model} names the category of {row['calibrated']:.0f} % of "
+            f"{int(row['n_items'])} nouns in both numbers, {row['adds']:.0f} points more than "
+            "from the noun alone"
+        )
+    return (
+        f"{model} names the category of {row['calibrated']:.0f} % of {int(row['n_items'])} nouns "
+        f"in both numbers; the noun alone gives away {row['control_calibrated']:.0f} %, and the "
+        "question is not shown to add anything"
+    )
+
+
+def _ends(row: pd.Series, name: str) -> str:
+    low, high = (_rounded(row[f"{name}_{end}"]) for end in ("low", "high"))
+    return f"[{low}, {high}]"
+
+
+def _rounded(value: Any) -> str:
+    return f"{round(float(value), 1) + 0.0:.1f}"
