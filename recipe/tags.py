@@ -1,7 +1,7 @@
-"""What is particular about an item, from its spelling and WordNet: `tables/tags.tsv`.
+"""The tags of the diagnostic items, from their spelling and WordNet: `tables/tags.tsv`.
 
-`python -m recipe.tags` writes the table anew. Tags say on which nouns a number should
-be looked at twice; no probe reads them.
+`python -m recipe.tags` writes the table again; `hyperprobe.diagnostic.tags` says what each
+tag means.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from hyperprobe.data.files import table
 from hyperprobe.diagnostic.build import CATEGORIES, NAMES
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.lexicon.wordnet import open_wordnet, taxonomy_below
 
-TARGET = Path("hyperprobe/data/tables/tags.tsv")
 WATERCRAFT = ("vessel.n.02",)
-# Holds "tree" by chance, as nobody reads it.
-_NOT_READ = frozenset(["streetcar"])
-# Eating, drinking and lodging houses: the word means the firm as often as its building.
+# Eating, drinking and lodging houses.
 BUSINESSES = (
     "restaurant.n.01",
     "hotel.n.01",
@@ -30,16 +28,12 @@ BUSINESSES = (
     "guesthouse.n.01",
     "whorehouse.n.01",
 )
+# Nobody reads a "tree" in it.
+_NOT_READ = frozenset(["streetcar"])
 
 
 def tags(items: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """(lemma, tag) pairs of a diagnostic frame.
-
-    `spells-category`: the noun holds its category's name (catfish, outbuilding).
-    `spells-other`: it holds another's (ladybird, an insect).
-    `shared-synset`: another item has the same WordNet synset, a synonym.
-    `watercraft`: a vehicle on water. `business`: a building named for its trade.
-    """
+    """(lemma, tag) pairs of a diagnostic set."""
     below = {"watercraft": _below(WATERCRAFT), "business": _below(BUSINESSES)}
     shared = items["synset"].duplicated(keep=False)
     for item, has_synonym in zip(items.itertuples(), shared, strict=True):
@@ -57,20 +51,18 @@ def tags(items: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 def _below(tops: tuple[str, ...]) -> set[str]:
     wordnet = open_wordnet()
-    return {synset.name() for top in tops for synset in taxonomy_below(wordnet.synset(top))} | set(
-        tops
-    )
+    found = {synset.name() for top in tops for synset in taxonomy_below(wordnet.synset(top))}
+    return found | set(tops)
 
 
-def write_tags(target: Path = TARGET) -> None:
+def write_tags(target: Path) -> None:
     """All tags of the shipped sets, sorted, one (lemma, tag) a line."""
-    items = pd.concat([load_diagnostic(name) for name in NAMES])
-    items = items.drop_duplicates("hyponym")
+    pairs = {pair for name in NAMES for pair in tags(load_diagnostic(name))}
     with target.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter="\t", lineterminator="\n")
         writer.writerow(("lemma", "tag"))
-        writer.writerows(sorted(set(tags(items))))
+        writer.writerows(sorted(pairs))
 
 
 if __name__ == "__main__":
-    write_tags()
+    write_tags(table("tags.tsv"))

@@ -2,6 +2,8 @@
 
 import lzma
 import shutil
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from transformers import BertTokenizer
 
 from hyperprobe.analysis.variants import TEMPLATES, fill_template
 from hyperprobe.cloze import SLOT
+from hyperprobe.data.files import table
 from hyperprobe.diagnostic.build import CATEGORIES, NAMES
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.lexicon.morphology import plural
@@ -42,7 +45,7 @@ from recipe.sentences import (
     singular_sentence,
 )
 from recipe.tables import write_tables
-from recipe.tags import tags
+from recipe.tags import tags, write_tags
 from recipe.tokens import TEXTS, train_tokenizer
 from recipe.train import Masker, Settings, masked_loss, new_model, train
 from recipe.vectors import train_fasttext, train_word2vec
@@ -191,9 +194,8 @@ def test_statements_of_a_nouns_category_are_found(text: str, states_it: bool):
     assert Statements({"robin": "bird", "axe": "tool"})(text) == states_it
 
 
-def test_tags_come_from_spelling_and_wordnet():
-    items = load_diagnostic("lm-diagnostic-extended")
-    made = set(tags(items))
+def test_tags_come_from_spelling_and_wordnet(tmp_path: Path):
+    made = set(tags(load_diagnostic("lm-diagnostic-extended")))
     for pair in (
         ("oarfish", "spells-category"),
         ("ladybird", "spells-other"),
@@ -202,9 +204,8 @@ def test_tags_come_from_spelling_and_wordnet():
         ("adz", "shared-synset"),
     ):
         assert pair in made
-    assert ("robin", "spells-category") not in made
-    table = pd.read_csv("hyperprobe/data/tables/tags.tsv", sep="\t")
-    assert made <= set(table.itertuples(index=False, name=None))
+    write_tags(tmp_path / "tags.tsv")
+    assert (tmp_path / "tags.tsv").read_bytes() == table("tags.tsv").read_bytes()
 
 
 DEFINED = {"osprey", "robin", "sparrow", "axe", "ax"}
@@ -278,6 +279,22 @@ def test_batches_have_one_length_and_repeat_exactly(work: Path):
     first = list(epoch(texts, 0, seed=1, batch_tokens=64))
     assert [b.tolist() for b in first] == [b.tolist() for b in epoch(texts, 0, 1, 64)]
     assert all(batch.ndim == 2 and batch.size <= 64 for batch in first)
+
+
+def test_every_dose_is_read_and_four_times_an_epoch(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shutil.copytree(work, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr("recipe.batches.HELD_OUT", 2)  # half of all other lines
+    encode(tmp_path, BertTokenizer.from_pretrained(work / "tokenizer"))
+    texts = {name: load(tmp_path / f"{name}.npz") for name in TEXTS}
+    lines = (tmp_path / "doses.txt").read_text(encoding="utf-8").splitlines()
+    assert len(texts["doses"]) == len(lines) > 8
+    assert len(texts["dictionary"]) < len(load(work / "dictionary.npz"))
+    read = Counter(tuple(row) for batch in epoch(texts, 0, 1, 64) for row in batch.tolist())
+    doses = texts["doses"]
+    rows = [tuple(doses.ids[a:b].tolist()) for a, b in pairwise(doses.starts)]
+    assert all(read[row] == 4 * n for row, n in Counter(rows).items())
 
 
 def test_categories_are_whole_words(work: Path):
