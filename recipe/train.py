@@ -31,7 +31,7 @@ class Settings:
     layers: int = 2
     heads: int = 4
     intermediate: int = 768
-    tokens: int = 14_000_000  # training length, in word pieces read
+    tokens: int = 24_000_000  # training length, in word pieces read
     batch_tokens: int = 2048
     learning_rate: float = 1.5e-3
     embedding_rate: float = 0.5  # of the learning rate: they start from word2vec
