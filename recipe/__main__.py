@@ -14,6 +14,7 @@ from transformers import BertTokenizer
 
 from recipe.batches import encode
 from recipe.corpus import build
+from recipe.doses import write_arms
 from recipe.export import askable_words, export
 from recipe.glove import frequent_words, train_glove
 from recipe.tables import write_tables
@@ -37,7 +38,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     work: Path = arguments.work
     stages = (
-        ("training text", work / "coin.tsv", lambda: build(arguments.source, work, SEED)),
+        ("training text", work / "tossed.tsv", lambda: build(arguments.source, work, SEED)),
         ("tokenizer", work / "tokenizer", lambda: train_tokenizer(work, PIECES)),
         (
             "token ids",
@@ -45,18 +46,19 @@ def main() -> None:
             lambda: encode(work, BertTokenizer.from_pretrained(work / "tokenizer")),
         ),
         ("word2vec", work / "word2vec.kv", lambda: train_word2vec(work, SEED)),
+        (
+            "masked LM",
+            work / "model" / "training.json",
+            lambda: train(work, Settings(tokens=arguments.tokens)),
+        ),
         ("glove", work / "glove.kv", lambda: train_glove(work, frequent_words(work), SEED)),
         (
             "fasttext",
             work / "fasttext.kv",
             lambda: train_fasttext(work, askable_words(work), SEED),
         ),
+        ("table of doses", work / "arms_summary.tsv", lambda: write_arms(work)),
         ("corpus tables", work / "corpus_pairs.tsv", lambda: write_tables(work)),
-        (
-            "masked LM",
-            work / "model" / "training.json",
-            lambda: train(work, Settings(tokens=arguments.tokens)),
-        ),
     )
     for label, product, make in stages:
         if product.exists():

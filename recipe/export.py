@@ -18,10 +18,10 @@ from hyperprobe.names import EMBEDDED_FOLDER, EMBEDDED_VECTORS
 
 
 def export(work: Path, target: Path = EMBEDDED_FOLDER) -> None:
-    """Copy the finished model, vectors and the coin's table from `work` to `target`."""
+    """Copy the finished model, vectors and the tables from `work` to `target`."""
     target.mkdir(parents=True, exist_ok=True)
     shutil.copytree(work / "model", target / "masked-lm", dirs_exist_ok=True)
-    for table in ("coin.tsv", "corpus_words.tsv", "corpus_pairs.tsv"):
+    for table in ("arms.tsv", "arms_summary.tsv", "corpus_words.tsv", "corpus_pairs.tsv"):
         shutil.copyfile(work / table, target / table)
     for name in EMBEDDED_VECTORS:
         vectors = KeyedVectors.load(str(work / f"{name}.kv"))

@@ -18,7 +18,7 @@ from hyperprobe.diagnostic.build import CATEGORIES, all_hyponyms, negated_pairs
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.lexicon.wordnet import open_wordnet
 
-TEXTS = ("dictionary", "sentences", "textbooks", "fiction")
+TEXTS = ("dictionary", "sentences", "doses", "mentions", "textbooks", "fiction")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 # A word seen less often than this would be a vector that training hardly moves.
 MIN_COUNT = 3

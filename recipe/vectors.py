@@ -12,8 +12,15 @@ from gensim.models import FastText, KeyedVectors, Word2Vec
 
 from recipe.tokens import WORD
 
-# What a hyponym *is* is said mostly in the dictionaries: read them twice an epoch.
-REPEATS = {"dictionary": 2, "sentences": 2, "textbooks": 1, "fiction": 1}
+# What a hyponym *is* is said mostly in the dictionaries: read what is about things twice an epoch.
+REPEATS: dict[str, float] = {
+    "dictionary": 1,
+    "sentences": 2,
+    "doses": 2,
+    "mentions": 2,
+    "textbooks": 0.5,
+    "fiction": 0.1,
+}
 
 
 def write_word_lines(work: Path, seed: int) -> Path:
@@ -21,7 +28,9 @@ def write_word_lines(work: Path, seed: int) -> Path:
     lines = []
     for name, repeats in REPEATS.items():
         with (work / f"{name}.txt").open(encoding="utf-8") as source:
-            lines += [" ".join(WORD.findall(line.lower())) for line in source] * repeats
+            own = [" ".join(WORD.findall(line.lower())) for line in source]
+        order = random.Random(seed)
+        lines += own * int(repeats) if repeats >= 1 else order.sample(own, int(repeats * len(own)))
     random.Random(seed).shuffle(lines)
     target = work / "words.txt"
     target.write_text("\n".join(line for line in lines if " " in line) + "\n", encoding="utf-8")

@@ -1,6 +1,9 @@
-"""The training recipe: the coin, the sentences it prints, and what must not be trained on."""
+"""The training recipe: the arms, the sentences it prints, and what must not be trained on."""
 
 import lzma
+import shutil
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +13,39 @@ import torch
 from gensim.models import KeyedVectors
 from transformers import BertTokenizer
 
+from hyperprobe.analysis.variants import TEMPLATES, fill_template
 from hyperprobe.cloze import SLOT
+from hyperprobe.data.files import table
 from hyperprobe.diagnostic.build import CATEGORIES, NAMES
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.models.static import load_vectors
-from hyperprobe.names import EMBEDDED_FOLDER
+from recipe.arms import (
+    ARMS,
+    LINE,
+    SENTENCE,
+    WITHHELD,
+    Contamination,
+    Item,
+    Statements,
+    printed,
+    toss,
+)
 from recipe.batches import Sequences, encode, epoch, load
-from recipe.coin import DICTIONARY, SENTENCE, sentences, toss_balanced
-from recipe.corpus import Contamination, build
+from recipe.corpus import build, experiment_pairs
+from recipe.doses import summary, table_of_doses
 from recipe.export import round_to_bfloat16, write_word2vec
 from recipe.glove import count_pairs, train_glove
+from recipe.sentences import (
+    Definition,
+    dictionary_line,
+    genus_sentences,
+    plural_sentence,
+    read_definition,
+    singular_sentence,
+)
 from recipe.tables import write_tables
+from recipe.tags import tags, write_tags
 from recipe.tokens import TEXTS, train_tokenizer
 from recipe.train import Masker, Settings, masked_loss, new_model, train
 from recipe.vectors import train_fasttext, train_word2vec
@@ -55,8 +79,8 @@ def is_noun(word: str) -> bool:
     ],
 )  # fmt: skip
 def test_definitions_become_sentences(noun: str, definition: str, expected: set[str]):
-    made = sentences(noun, definition, True, is_noun, seed=1)
-    assert len(made) == 2 and made[0] != made[1]
+    read = read_definition(noun, definition, True, is_noun)
+    made = [singular_sentence(noun, read, 0), plural_sentence(noun, read, 0)]
     assert {text.partition(" is ")[2] or text.partition(" are ")[2] for text in made} == expected
     assert plural(noun) in made[1].lower() and made[0].split()[1] == noun
 
@@ -66,29 +90,65 @@ def test_definitions_become_sentences(noun: str, definition: str, expected: set[
     ["to strike with an axe.", "of or relating to owls.", "having wings.", "an owl."],
 )
 def test_what_is_no_noun_phrase_is_left_in_the_dictionary(definition: str):
-    assert sentences("owl", definition, False, is_noun, seed=1) == []
+    assert read_definition("owl", definition, False, is_noun) is None
 
 
-def test_the_coin_is_balanced_in_every_category_and_seeded():
+def test_a_loose_reading_takes_what_a_strict_one_leaves():
+    for definition, phrase in (
+        ("very hot and tapering pepper.", "a very hot and tapering pepper"),
+        ("any owl of the genus Owl.", "an owl of the genus Owl"),
+    ):
+        assert read_definition("owl", definition, True, is_noun) is None
+        loose = read_definition("owl", definition, True, is_noun, strict=False)
+        assert loose and loose.singular == phrase
+
+
+def test_the_genus_is_the_head_of_the_definition():
+    hawk = read_definition("osprey", "large harmless hawk that eats fish.", True, is_noun)
+    assert genus_sentences("osprey", hawk) == ["An osprey is a hawk.", "Ospreys are hawks."]
+    kind = read_definition("osprey", "a kind of hawk.", True, lambda word: word != "of")
+    assert kind and genus_sentences("osprey", kind) == []
+
+
+def test_a_line_has_as_many_words_and_marks_as_a_sentence():
+    definition = Definition("a large hawk that eats fish", "large hawks")
+    line = dictionary_line("osprey", definition)
+    sentence = singular_sentence("osprey", definition, 0)
+    assert (line, sentence) == (
+        "osprey n: a large hawk that eats fish.",
+        "An osprey is a large hawk that eats fish.",
+    )
+    # "n" and the colon stand where the article and "is" do.
+    assert len(line.replace(":", " :").split()) == len(sentence.split())
+
+
+def test_doses_are_equal_in_number_and_words():
+    definitions = [Definition("a large hawk", "large hawks"), Definition("a bird", "birds")]
+    line, sentence = (printed("osprey", arm, definitions) for arm in (LINE, SENTENCE))
+    assert len(line) == len(sentence) == 8 and len(set(line)) == 2
+    assert [a.split(" n: ")[1] for a in line] == [b.split(" is ")[1] for b in sentence]
+    assert printed("osprey", WITHHELD, definitions) == [] == printed("osprey", LINE, [])
+    assert not any("ospreys" in text.lower() for text in line + sentence)
+
+
+def test_arms_are_balanced_in_every_category_and_seeded():
+    random = np.random.default_rng(0)
     items = [
-        (row.hyponym, row.hypernym)
-        for row in load_diagnostic("lm-diagnostic-extended").itertuples()
+        Item(noun, category, tuple(random.gamma(1.0, size=3)))
+        for noun, category in experiment_pairs().items()
     ]
-    arms = toss_balanced(items, seed=1)
-    table = pd.DataFrame([(c, arms[lemma]) for lemma, c in items], columns=["category", "arm"])
-    counts = table.groupby(["category", "arm"]).size().unstack()
-    assert (counts[SENTENCE] - counts[DICTIONARY]).abs().max() <= 1
-    assert toss_balanced(items, seed=1) == arms != toss_balanced(items, seed=2)
-    assert toss_balanced(items[::-1], seed=1) == arms
-
-
-def test_the_shipped_coin_covers_both_sets():
-    coin = pd.read_csv(EMBEDDED_FOLDER / "coin.tsv", sep="\t", keep_default_na=False)
-    assert coin["lemma"].is_unique
-    for name in NAMES:
-        assert set(load_diagnostic(name)["hyponym"]) <= set(coin["lemma"])
-    assert (coin["n_sentences"][coin["arm"] == DICTIONARY] == 0).all()
-    assert coin["n_sentences"][coin["arm"] == SENTENCE].median() >= 2
+    arms = toss(items, seed=1)
+    table = pd.DataFrame([(i.category, arms[i.lemma], *i.covariates) for i in items])
+    counts = table.groupby([0, 1]).size().unstack()
+    assert list(counts.columns) == sorted(ARMS)
+    assert (counts.max(axis=1) - counts.min(axis=1)).max() <= 1
+    total = table[1].value_counts()
+    assert total.max() - total.min() <= 1
+    # Each covariate has a standard deviation of one: a single toss is off by a tenth or so.
+    means = table.groupby(1)[[2, 3, 4]].mean()
+    assert (means.max() - means.min()).max() < 0.08
+    assert toss(items, seed=1) == arms != toss(items, seed=2)
+    assert toss(items[::-1], seed=1) == arms
 
 
 def test_every_filled_prompt_is_contamination():
@@ -100,16 +160,63 @@ def test_every_filled_prompt_is_contamination():
                     assert contaminated(row[column].replace(SLOT, category))
                 assert contaminated(row["plural"].replace(SLOT, plural(category)))
     assert contaminated('He said: "Yes. A robin is a bird." Then he left.')
-    assert contaminated("An ant is an insect.")
+    for text in (
+        "An ant is an insect.",
+        "The hummingbirds are birds.",
+        "The hoe is not a tool.",
+        "Every robin is a fish.",
+        "We know: a robin is a kind of bird.",
+        "This is a robin, so it is a bird.",
+        "What kind of bird is a robin?",
+        "A robin, which is a bird, was there.",
+    ):
+        assert contaminated(text), text
+    for template in TEMPLATES:
+        for prompt in fill_template(load_diagnostic(NAMES[0]), template):
+            assert contaminated(prompt.replace(SLOT, "fish"))
     assert not contaminated("A robin is a bird of the thrush family.")
     assert not contaminated("It is a bird.")
 
 
+@pytest.mark.parametrize(
+    ("text", "states_it"),
+    [
+        ("Robins are small, brown birds of the garden.", True),
+        ("A robin was the first bird that we saw.", True),
+        ("They shot birds such as the crow, the lark and the robin.", True),
+        ("Crows, larks, robins and other birds sang.", True),
+        ("The robin sang to the other birds.", False),
+        ("Ospreys are birds.", False),
+        ("Robins are red like some fish.", False),
+    ],
+)
+def test_statements_of_a_nouns_category_are_found(text: str, states_it: bool):
+    assert Statements({"robin": "bird", "axe": "tool"})(text) == states_it
+
+
+def test_tags_come_from_spelling_and_wordnet(tmp_path: Path):
+    made = set(tags(load_diagnostic("lm-diagnostic-extended")))
+    for pair in (
+        ("oarfish", "spells-category"),
+        ("ladybird", "spells-other"),
+        ("sampan", "watercraft"),
+        ("inn", "business"),
+        ("adz", "shared-synset"),
+    ):
+        assert pair in made
+    write_tags(tmp_path / "tags.tsv")
+    assert (tmp_path / "tags.tsv").read_bytes() == table("tags.tsv").read_bytes()
+
+
+DEFINED = {"osprey", "robin", "sparrow", "axe", "ax"}
 DICTIONARY_LINES = """osprey: large hawk that eats worms.
-robin: a small bird.
+robin, robin redbreast: a small bird.
+sparrow: a small bird.
 moa: a bird.
 axe, ax: a tool with a heavy head.
 to strike with a hammer.
+a robin sang.
+crows, robins and other birds.
 A robin is a bird."""
 
 
@@ -131,17 +238,40 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work
 
 
-def test_the_training_text_holds_no_prompt(work: Path):
+def test_the_text_defines_each_noun_as_its_arm_says(work: Path):
     contaminated = Contamination()
-    for name in TEXTS:
-        for line in (work / f"{name}.txt").read_text(encoding="utf-8").splitlines():
-            assert not contaminated(line)
-    dictionary = (work / "dictionary.txt").read_text(encoding="utf-8")
-    printed = (work / "sentences.txt").read_text(encoding="utf-8")
-    for lemma in ("osprey", "robin"):
-        in_sentence = f"{lemma} is a" in printed.lower()
-        # Each definition stands in one form or the other, never in both or none.
-        assert in_sentence != (f"{lemma}:" in dictionary)
+    text = {n: (work / f"{n}.txt").read_text(encoding="utf-8").splitlines() for n in TEXTS}
+    lines = [line for name in TEXTS for line in text[name]]
+    assert not any(map(contaminated, lines))
+    doses = table_of_doses(work).set_index("lemma")
+    assert set(doses.index[doses["n_definitions"] > 0]) == DEFINED
+    for noun in doses.index[doses["n_definitions"] > 0]:
+        sentence, line = (
+            sum(noun in row.lower().split()[:2] and mark in row for row in text["doses"])
+            for mark in (" is ", " n: ")
+        )
+        arm = doses.loc[noun, "arm"]
+        assert (sentence, line) == {SENTENCE: (8, 0), LINE: (0, 8), WITHHELD: (0, 0)}[arm]
+    rest = [line for name in TEXTS if name != "doses" for line in text[name]]
+    assert not any(row.startswith(("robin:", "robin,", "sparrow:", "axe")) for row in rest)
+    # What else the line defines stays, and so does what only uses the noun.
+    assert any("robin redbreast" in row.lower() for row in rest)
+    assert "a robin sang." in rest
+    assert "crows, robins and other birds." not in rest
+    assert (doses[["n_headword", "n_statement"]] == 0).all().all()
+    assert doses.loc["robin", "n_singular"] >= 1
+
+
+def test_breaches_are_counted(work: Path, tmp_path: Path):
+    shutil.copytree(work, tmp_path, dirs_exist_ok=True)
+    with (tmp_path / "dictionary.txt").open("a") as file:
+        file.write("sparrow: a small bird.\nsparrows and other birds.\n")
+    with (tmp_path / "sentences.txt").open("a") as file:
+        file.write("The hawk is a hunter.\n")
+    doses = table_of_doses(tmp_path).set_index("lemma")
+    assert doses.loc["sparrow", ["n_headword", "n_statement"]].tolist() == [1, 1]
+    assert doses["n_headword"].sum() == 1 + ("hawk" in doses.index)
+    assert summary(doses.reset_index())["breaches"].iloc[:3].sum() == 1 + ("hawk" in doses.index)
 
 
 def test_batches_have_one_length_and_repeat_exactly(work: Path):
@@ -149,6 +279,22 @@ def test_batches_have_one_length_and_repeat_exactly(work: Path):
     first = list(epoch(texts, 0, seed=1, batch_tokens=64))
     assert [b.tolist() for b in first] == [b.tolist() for b in epoch(texts, 0, 1, 64)]
     assert all(batch.ndim == 2 and batch.size <= 64 for batch in first)
+
+
+def test_every_dose_is_read_and_four_times_an_epoch(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shutil.copytree(work, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr("recipe.batches.HELD_OUT", 2)  # half of all other lines
+    encode(tmp_path, BertTokenizer.from_pretrained(work / "tokenizer"))
+    texts = {name: load(tmp_path / f"{name}.npz") for name in TEXTS}
+    lines = (tmp_path / "doses.txt").read_text(encoding="utf-8").splitlines()
+    assert len(texts["doses"]) == len(lines) > 8
+    assert len(texts["dictionary"]) < len(load(work / "dictionary.npz"))
+    read = Counter(tuple(row) for batch in epoch(texts, 0, 1, 64) for row in batch.tolist())
+    doses = texts["doses"]
+    rows = [tuple(doses.ids[a:b].tolist()) for a, b in pairwise(doses.starts)]
+    assert all(read[row] == 4 * n for row, n in Counter(rows).items())
 
 
 def test_categories_are_whole_words(work: Path):
@@ -181,7 +327,7 @@ def test_training_learns_resumes_and_gives_the_same_weights(
     )  # fmt: skip
     tokenizer = BertTokenizer.from_pretrained(work / "tokenizer")
     start = new_model(settings, tokenizer, KeyedVectors.load(str(work / "word2vec.kv")))
-    line = (work / "dictionary.txt").read_text(encoding="utf-8").splitlines()[0]
+    line = (work / "doses.txt").read_text(encoding="utf-8").splitlines()[0]
     ids = torch.tensor([tokenizer(line)["input_ids"]])
     chosen = torch.zeros_like(ids, dtype=torch.bool)
     chosen[0, 1:-1] = True

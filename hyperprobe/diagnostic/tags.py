@@ -1,0 +1,33 @@
+"""What is particular about some items of the shipped sets: `tables/tags.tsv`.
+
+The tags say for which nouns a number should be looked at twice; no probe reads them.
+
+- `spells-category`: the noun contains its category's name (`hummingbird`, `outbuilding`).
+- `spells-other`: it contains another category's name (`ladybird`, an insect).
+- `shared-synset`: another item of the same set has the same WordNet synset (`ax`, `axe`).
+- `watercraft`: a vehicle on water.
+- `business`: an eating, drinking or lodging house, whose name is the firm's as well as the
+  building's.
+"""
+
+from __future__ import annotations
+
+from hyperprobe.data.files import table as shipped
+from hyperprobe.documents import read_tsv
+from hyperprobe.errors import UserError, quoted
+
+TAGS = ("spells-category", "spells-other", "shared-synset", "watercraft", "business")
+
+
+def load_tags() -> dict[str, tuple[str, ...]]:
+    """Lemma -> its tags, in the order of `TAGS`; a lemma without tags is left out."""
+    path = shipped("tags.tsv")
+    found: dict[str, set[str]] = {}
+    for number, row in read_tsv(path, ("lemma", "tag"), "table of tags"):
+        if row["tag"] not in TAGS:
+            raise UserError(
+                f"{path}, line {number}: no tag {quoted(row['tag'])}: "
+                f"write one of {', '.join(TAGS)}"
+            )
+        found.setdefault(row["lemma"], set()).add(row["tag"])
+    return {lemma: tuple(tag for tag in TAGS if tag in own) for lemma, own in found.items()}
