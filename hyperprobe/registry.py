@@ -56,7 +56,7 @@ COMMANDS: dict[str, Command] = {
 ANALYSES: tuple[str, ...] = tuple(
     f"hyperprobe.analysis.{name}:ANALYSIS"
     for name in (
-        "frequency", "coin", "pairs", "errors", "agreement", "article", "negation",
+        "frequency", "experiment", "pairs", "errors", "agreement", "article", "negation",
         "wording",
     )
 )  # fmt: skip

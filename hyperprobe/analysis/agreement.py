@@ -15,12 +15,19 @@ from hyperprobe.analysis.outcomes import each_model, each_outcome, titled
 from hyperprobe.data.published import read_published
 from hyperprobe.diagnostic.build import PAPER_SIZE
 from hyperprobe.names import CONTROL
-from hyperprobe.probes.zero_shot.outcomes import SCORE
-from hyperprobe.probes.zero_shot.tables import BERT, category_order, has_paper_items, largest_set
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW, SCORE
+from hyperprobe.probes.zero_shot.tables import (
+    BERT,
+    category_order,
+    has_paper_items,
+    largest_set,
+    raw_and_calibrated,
+)
 from hyperprobe.render.charts import legend, name_rows, percent_axis, stacked
 from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import GRID, MARKERS, SERIES, new_figure, styled
-from hyperprobe.render.table import Cell, Table, count, make_table, share, source_of, text
+from hyperprobe.render.table import Cell, Table, count, make_table, mean, source_of, text
+from hyperprobe.statistics.columns import share_columns
 
 OUTCOMES = ("both", "singular_only", "plural_only", "neither")
 ALL = "all"
@@ -28,9 +35,9 @@ N_PICTURED = 6  # models
 
 
 def agreement(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Percent of items right in both forms, in one only, in neither.
+    """Percent of items right in both forms, in one only, in neither; raw and `_calibrated`.
 
-    One row per (diagnostic, model, category), with the category `all` first.
+    One row per (diagnostic, model, category), with the category `all` first, and Wilson intervals.
     """
     rows = []
     for diagnostic, model, table in each_outcome(predictions):
@@ -39,11 +46,14 @@ def agreement(predictions: pd.DataFrame) -> pd.DataFrame:
         for category, part in parts:
             if part.empty:
                 continue
-            one, many = part["singular"], part["plural"]
-            shares = (one * many, one * (1 - many), (1 - one) * many, (1 - one) * (1 - many))
-            row = {"diagnostic": diagnostic, "model": model, "category": category}
+            row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "category": category}
             row |= {"n_items": len(part)}
-            rows.append(row | {k: 100 * v.mean() for k, v in zip(OUTCOMES, shares, strict=True)})
+            for suffix in (RAW, CALIBRATED):
+                one, many = part[f"singular{suffix}"], part[f"plural{suffix}"]
+                shares = (one * many, one * (1 - many), (1 - one) * many, (1 - one) * (1 - many))
+                for name, share_of in zip(OUTCOMES, shares, strict=True):
+                    row |= share_columns(f"{name}{suffix}", share_of)
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -51,7 +61,8 @@ def category_scores(predictions: pd.DataFrame) -> pd.DataFrame:
     """The mean score of each category for the items of each category, in both forms (Figure 2).
 
     Columns: `diagnostic, model, probe, hypernym, category, n_items, score`, a natural
-    log-probability for language models and a cosine for vectors.
+    log-probability for language models and a cosine for vectors; raw, as in the paper, so that
+    a bias towards a category is seen.
     """
     rows = []
     for diagnostic, model, asked in each_model(predictions):
@@ -73,16 +84,19 @@ def category_scores(predictions: pd.DataFrame) -> pd.DataFrame:
 
 def _tables(table: pd.DataFrame) -> Iterator[Table]:
     whole = table[table["category"] == ALL]
-    shares: dict[str, Cell] = {name.replace("_", " "): share(name) for name in OUTCOMES}
-    caption = ""
+    shares: dict[str, Cell] = {_words(name): raw_and_calibrated(name) for name in OUTCOMES}
+    caption = (
+        "Easy and hard categories alone make both right together: whether they go together "
+        "within categories is in the zero-shot run's systematic.csv."
+    )
     rows = whole
     if has_paper_items(whole):
         published, source = read_published("hypernymy_singular_plural_agreement")
         paper = {r.outcome.replace(" ", "_"): r.percent for r in published.itertuples()}
         rows = pd.concat([whole, pd.DataFrame([{"model": BERT, "n_items": PAPER_SIZE, **paper}])])
-        caption = f"Last line: {source}."
+        caption += f" Last line: {source}, raw."
     yield make_table(
-        titled(table, "right in the singular, the plural, both or neither (percent)"),
+        titled(table, "right in which number (percent, raw / calibrated)"),
         rows,
         {"model": text("model"), "items": count("n_items"), **shares},
         caption,
@@ -93,23 +107,28 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
     if subjects.empty:
         return
     yield make_table(
-        titled(table, "the same by category, language models (percent)"),
+        titled(table, "the same by category, language models (percent, calibrated)"),
         subjects.sort_values("category", key=category_order, kind="stable"),
-        {"category": text("category"), "model": text("model"), "items": count("n_items"), **shares},
+        {"category": text("category"), "model": text("model"), "items": count("n_items")}
+        | {_words(name): mean(f"{name}{CALIBRATED}") for name in OUTCOMES},
         source="agreement.csv",
     )
 
 
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def agreement_figure(agreement: pd.DataFrame) -> Any:
-    """For one model, the share of each category right in both numbers, in one, in neither."""
+    """For one model, the calibrated share of each category right in both numbers, one, neither."""
     with styled():
         table = agreement[agreement["category"] != ALL]
         table = table.sort_values("category", key=category_order, kind="stable")
         figure, axes = new_figure(1.0 + len(table) * 0.27)
-        names = {name: name.replace("_", " ") for name in OUTCOMES}
+        names = {f"{name}{CALIBRATED}": _words(name) for name in OUTCOMES}
         stacked(axes, table, names)
         name_rows(axes, [f"{r.category} ({r.n_items})" for r in table.itertuples()])
-        percent_axis(axes, "percent of the nouns")
+        percent_axis(axes, "percent of the nouns, calibrated")
         legend(figure, axes, 4)
     return figure
 
@@ -162,7 +181,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
                 f"scores-{i + 1}",
                 scores_figure(part),
                 f"{name}: mean log-probability of each category for the nouns of one, in both "
-                "numbers. The large mark is the right category and should be rightmost.",
+                "numbers, raw. The large mark is the right category and should be rightmost.",
                 source_of(part, "category_scores.csv"),
             )
 
@@ -170,9 +189,10 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows.iloc[0]
     return (
-        f"{model} is right in both on {row['both']:.1f} % of the nouns, in "
-        f"the singular only on {row['singular_only']:.1f} %, in the plural only on "
-        f"{row['plural_only']:.1f} %, in neither on {row['neither']:.1f} %."
+        f"{model} is right in both on {row['both_calibrated']:.1f} % of the nouns (calibrated; "
+        f"raw {row['both']:.1f} %), in the singular only on "
+        f"{row['singular_only_calibrated']:.1f} %, in the plural only on "
+        f"{row['plural_only_calibrated']:.1f} %, in neither on {row['neither_calibrated']:.1f} %."
     )
 
 

@@ -5,41 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hyperprobe.analysis.base import Analysis, Frames, Material
-from hyperprobe.analysis.outcomes import titled
-from hyperprobe.analysis.variants import each_asked, right_answers
+from hyperprobe.analysis.outcomes import is_shown, points, titled
+from hyperprobe.analysis.variants import each_asked
 from hyperprobe.lexicon.morphology import indefinite_article
 from hyperprobe.options import ARTICLES
-from hyperprobe.probes.zero_shot.tables import largest_set
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW, right_answers
+from hyperprobe.probes.zero_shot.tables import largest_set, raw_and_calibrated
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
 from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import new_figure, styled
-from hyperprobe.render.table import Table, make_table, number, p_value, share, source_of, text
-from hyperprobe.statistics.columns import mean_columns
+from hyperprobe.render.table import Table, interval, make_table, p_value, share, source_of, text
+from hyperprobe.statistics.columns import paired_columns, share_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
+from hyperprobe.statistics.stratified import with_holm
 
 
 def article_leak(asked: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Singular accuracy under the three policies: one row per (diagnostic, model, policy).
 
-    `leak` is accuracy under the policy minus that under `marginal`, which gives
-    nothing away, in points with its interval, and `p_value` McNemar's exact test of it.
-    `vowel` is accuracy on the items whose category takes "an".
+    `singular` and `vowel`, accuracy on the items whose category takes "an", are raw and, with
+    `_calibrated`, calibrated under the policy. `leak` is calibrated accuracy under the policy
+    minus that under `marginal`, which gives nothing away, in points with the interval over
+    synsets, McNemar's exact `p_value` and `p_holm` over the set; `leak_raw` the same raw.
     """
     rows = []
     for about, tables in each_asked(asked):
-        marginal = right_answers(tables["marginal"])
+        marginal = _right(tables["marginal"])
         for policy in ARTICLES:
-            right = right_answers(tables[policy])
-            takes_an = tables[policy]["gold"].map(indefinite_article) == "an"
-            row: dict[str, Any] = {**about, "policy": policy, "n_items": len(right)}
-            row |= mean_columns("singular", right, seed)
-            row |= {"n_vowel": int(takes_an.sum()), "vowel": 100 * right[takes_an].mean()}
-            row |= mean_columns("leak", right - marginal, seed)
-            rows.append(row | {"p_value": mcnemar_exact(right, marginal)[2]})
-    return pd.DataFrame(rows)
+            table = tables[policy]
+            takes_an = table["gold"].map(indefinite_article) == "an"
+            row: dict[str, Any] = {**about, "policy": policy, "n_items": len(table)}
+            row |= {"n_vowel": int(takes_an.sum())}
+            right = _right(table)
+            for suffix, outcomes in right.items():
+                row |= share_columns(f"singular{suffix}", outcomes)
+                row |= share_columns(f"vowel{suffix}", outcomes[takes_an])
+            for name, suffix in (("leak_raw", RAW), ("leak", CALIBRATED)):
+                leak = right[suffix] - marginal[suffix]
+                row |= paired_columns(name, leak, table["synset"], seed)
+            with_article, without = (of[CALIBRATED] == 1 for of in (right, marginal))
+            p = np.nan if policy == "marginal" else mcnemar_exact(with_article, without)[2]
+            rows.append(row | {"p_value": p})
+    return with_holm(pd.DataFrame(rows))
+
+
+def _right(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Outcomes by item, raw and calibrated."""
+    return {suffix: right_answers(table, suffix) for suffix in (RAW, CALIBRATED)}
 
 
 def _tables(table: pd.DataFrame) -> Iterator[Table]:
@@ -49,30 +65,32 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
         {
             "model": text("model"),
             "article": text("policy"),
-            "singular": share("singular"),
-            "of insects": number("vowel", 1),
+            "raw / calibrated": raw_and_calibrated("singular"),
+            "interval": interval("singular_calibrated"),
+            "of insects": raw_and_calibrated("vowel"),
             "against marginal": lambda row: (
                 "" if row["policy"] == "marginal" else share("leak")(row)
             ),
-            "p": lambda row: "" if row["policy"] == "marginal" else p_value("p_value")(row),
+            "p (Holm)": lambda row: "" if row["policy"] == "marginal" else p_value("p_holm")(row),
         },
         "gold: the right answer's article, as the paper; fixed: always a; marginal: each "
-        "candidate with its own, which gives nothing away.",
+        "candidate with its own, which gives nothing away. The interval and the difference are of "
+        "calibrated outcomes.",
         "article.csv",
     )
 
 
 def article_figure(article: pd.DataFrame) -> Any:
-    """Singular accuracy of each model under the three article policies."""
+    """Calibrated singular accuracy of each model under the three article policies."""
     with styled():
         models = list(dict.fromkeys(article["model"]))
         figure, axes = new_figure(0.95 + len(models) * 0.55)
         for series, policy in enumerate(("gold", "fixed", "marginal")):
             part = article[article["policy"] == policy]
             rows = part["model"].map(models.index).to_numpy(float) + (series - 1) * 0.24
-            dots(axes, rows, part, "singular", series, policy)
+            dots(axes, rows, part, "singular_calibrated", series, policy)
         name_rows(axes, [short_name(name) for name in models])
-        percent_axis(axes)
+        percent_axis(axes, "percent right, calibrated")
         legend(figure, axes, 3)
     return figure
 
@@ -89,9 +107,10 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
 
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows[rows["policy"] == "gold"].iloc[0]
+    shown = "gives something away" if row["leak"] > 0 and is_shown(row, "leak") else ""
     return (
-        f"the article of the right answer is worth {row['leak']:.1f} points to {model} "
-        f"(95 % interval {row['leak_low']:.1f} to {row['leak_high']:.1f})."
+        f"the article of the right answer {shown or 'is not shown to give anything away'} to "
+        f"{model} ({points(row, 'leak')}, calibrated; raw {row['leak_raw']:+.1f})."
     )
 
 

@@ -1,7 +1,8 @@
 """What kind of mistake is an open-vocabulary answer?
 
 The classes that Ravichander et al. (2020, section 3.3) found by hand in 50
-answers of BERT, assigned automatically. The first that fits counts:
+answers of BERT, assigned automatically. Answers are raw: calibration is
+for closed questions, whose candidates are the categories. The first class that fits counts:
 
 1. `itself`: the hyponym or its plural ("A yacht is a yacht").
 2. `generic`: a word that fits any noun, often a part of speech ("is a noun").
@@ -28,7 +29,8 @@ from hyperprobe.probes.zero_shot.tables import BERT, has_paper_items, largest_se
 from hyperprobe.render.charts import legend, name_rows, percent_axis, short_name, stacked
 from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import new_figure, styled
-from hyperprobe.render.table import RUN, Table, count, make_table, number, source_of, text
+from hyperprobe.render.table import RUN, Table, count, make_table, mean, source_of, text
+from hyperprobe.statistics.columns import share_columns
 
 CLASSES = ("itself", "hypernym", "generic", "fragment", "other")
 NAMES = {
@@ -97,7 +99,7 @@ def open_errors(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def error_shares(errors: pd.DataFrame) -> pd.DataFrame:
-    """How many of each model's errors are of each class: `n_errors` and `percent`.
+    """How many of each model's errors are of each class: `n_errors`, `percent` (Wilson interval).
 
     `examples` are the answers with the highest scores, the commonest answers of
     `other` come with their share of that class (a model's default answers).
@@ -110,7 +112,7 @@ def error_shares(errors: pd.DataFrame) -> pd.DataFrame:
             )
             answers = part["answer"].value_counts()
             row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "error": name}
-            row |= {"n_errors": len(part), "percent": 100 * len(part) / len(wrong)}
+            row |= {"n_errors": len(part), **share_columns("percent", wrong["error"] == name)}
             row["examples"] = ", ".join(
                 f"{r.hyponym}: {r.answer}"
                 for r in part.drop_duplicates("answer").head(N_EXAMPLES).itertuples()
@@ -126,18 +128,21 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
     rows = table.pivot_table(index=keys, columns="error", values="percent", sort=False)
     rows["n"] = table.groupby(keys, sort=False)["n_errors"].sum()
     rows = rows.reset_index()
-    caption = ""
+    caption = (
+        "Raw answers: calibration is for closed questions, whose candidates are the categories. "
+        "Intervals are in the file."
+    )
     if has_paper_items(table):
         published, source = read_published("hypernymy_error_analysis")
         paper = dict(zip(("itself", "hypernym", "generic", "fragment", "other"),
                          published["percent"], strict=True))  # fmt: skip
         rows = pd.concat([rows, pd.DataFrame([{"model": BERT, "n": 50, **paper}])])
-        caption = f"Last line: {source}, classified by hand."
+        caption += f" Last line: {source}, classified by hand."
     yield make_table(
         titled(table, "kinds of wrong open-vocabulary answers (percent of the errors)"),
         rows,
         {"model": text("model"), "errors": count("n")}
-        | {NAMES[name]: number(name, 1) for name in CLASSES},
+        | {NAMES[name]: mean(name) for name in CLASSES},
         caption,
         "errors.csv",
     )

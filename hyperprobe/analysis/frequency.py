@@ -18,8 +18,9 @@ from scipy.stats import kruskal, shapiro
 from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.corpus_counts import CorpusCounts
 from hyperprobe.analysis.outcomes import each_outcome, probe_name, titled
-from hyperprobe.names import is_baseline
+from hyperprobe.names import CONTROL, is_baseline
 from hyperprobe.probes.zero_shot.metrics import FREQUENCY_BANDS
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW
 from hyperprobe.probes.zero_shot.tables import largest_set
 from hyperprobe.render.charts import legend, short_name
 from hyperprobe.render.document import Picture
@@ -34,7 +35,9 @@ from hyperprobe.render.table import (
     source_of,
     text,
 )
-from hyperprobe.statistics.columns import mean_columns
+from hyperprobe.statistics.columns import share_columns
+from hyperprobe.statistics.ranks import more
+from hyperprobe.statistics.stratified import ALPHA, with_holm
 
 WORDFREQ = "wordfreq"  # occurrences in 10^9 words
 PROBES = ("singular", "plural", "contextual", "paired_singular_plural")
@@ -45,18 +48,24 @@ SHAPIRO_LEAST = 3  # scipy's test needs this many values
 def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = ()) -> pd.DataFrame:
     """One row per (source, diagnostic, model, probe): the two groups and their tests.
 
+    Recognised is right, calibrated; items that the model cannot score are left out.
     `mean_*` and `median_*` are occurrences (for `wordfreq` per 10^9 words),
     `shapiro_p_*` and `kruskal_p` p-values, `kruskal_h` the statistic.
     `epsilon_squared` is H (n + 1) / (n^2 - 1), 0 to 1 (Kelley 1935; Tomczak &
     Tomczak 2014, "The need to report effect size estimates revisited").
     `superiority` is the chance in percent that a recognised hyponym is more
     frequent than an unrecognised one, ties half (Vargha & Delaney 2000).
+
+    Categories differ in frequency and in difficulty, so that these can be far from nothing
+    without a noun's frequency mattering. `superiority_within` is over pairs of one category,
+    and `p_value` of a Kruskal-Wallis test on ranks within categories (`p_holm` over the set);
+    `control_superiority_within` is that of the model's control prompt, the noun alone.
     """
     rows = []
     for source, diagnostic, model, table in _with_counts(predictions, sources):
         for probe in PROBES:
-            known = table.dropna(subset=[probe, "count"])
-            alone = known[probe] == 1  # (where gold ties it is not recognised)
+            known = table.dropna(subset=[f"{probe}{CALIBRATED}", "count"])
+            alone = known[f"{probe}{CALIBRATED}"] == 1  # (where gold ties it is not recognised)
             groups = [known["count"][some].to_numpy(float) for some in (alone, ~alone)]
             if min(map(len, groups)) == 0:
                 continue
@@ -67,8 +76,19 @@ def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = 
                 row[f"mean_{name}"] = values.mean()
                 row[f"median_{name}"] = float(np.median(values))
                 row[f"shapiro_p_{name}"] = _shapiro_p(values)
-            rows.append({**row, **_kruskal(*groups)})
-    return pd.DataFrame(rows)
+            within = _within(known["count"], alone, known["hypernym"])
+            rows.append({**row, **_kruskal(*groups), **within})
+    return _beside_control(with_holm(pd.DataFrame(rows))) if rows else pd.DataFrame()
+
+
+def _beside_control(table: pd.DataFrame) -> pd.DataFrame:
+    keys = ["source", "diagnostic", "model", "probe"]
+    control = table[[*keys, "superiority_within"]].rename(
+        columns={"superiority_within": "control_superiority_within"}
+    )
+    is_control = control["model"].str.startswith(CONTROL)
+    control = control[is_control].assign(model=control["model"].str.removeprefix(CONTROL))
+    return table.merge(control, on=keys, how="left")
 
 
 def _shapiro_p(values: np.ndarray) -> float:
@@ -82,19 +102,41 @@ def _kruskal(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
     if np.ptp(np.concatenate([first, second])) == 0:  # all values equal: nothing to test
         return {"kruskal_h": 0.0, "kruskal_p": 1.0, "epsilon_squared": 0.0, "superiority": 50.0}
     h, p = kruskal(first, second)
-    above = (first[:, None] > second).mean() + (first[:, None] == second).mean() / 2
     return {
         "kruskal_h": float(h),
         "kruskal_p": float(p),
         "epsilon_squared": float(h * (n + 1) / (n * n - 1)),
-        "superiority": 100 * float(above),
+        "superiority": 100 * float(more(first[:, None], second).mean()),
+    }
+
+
+def _pairs(counts: pd.Series, recognised: pd.Series) -> np.ndarray:
+    """Of all pairs of a recognised and another item, whether the former is more frequent."""
+    return more(counts[recognised].to_numpy()[:, None], counts[~recognised].to_numpy()).ravel()
+
+
+def _within(counts: pd.Series, recognised: pd.Series, categories: pd.Series) -> dict[str, float]:
+    """The comparison of the two groups category by category, over those that have both."""
+    both = recognised.groupby(categories).transform("nunique") == 2
+    if not both.any():
+        return {"superiority_within": math.nan, "p_value": math.nan}
+    counts, recognised, categories = counts[both], recognised[both], categories[both]
+    above = [_pairs(part, recognised[part.index]) for _, part in counts.groupby(categories)]
+    by_category = counts.groupby(categories)
+    ranks = (by_category.rank() - 0.5) / by_category.transform("size")
+    tested = _kruskal(ranks[recognised].to_numpy(float), ranks[~recognised].to_numpy(float))
+    return {
+        "superiority_within": 100 * float(np.concatenate(above).mean()),
+        "p_value": tested["kruskal_p"],
     }
 
 
 def frequency_curve(
-    predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = (), seed: int = 0
+    predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = ()
 ) -> pd.DataFrame:
-    """Accuracy (percent, with interval) by frequency band: one row per band of each model.
+    """Accuracy (percent, Wilson interval) by frequency band: one row per band of each model.
+
+    Raw and `_calibrated`, over the items that the model can score.
 
     Bands of `wordfreq` are on the Zipf scale, those of corpora in occurrences;
     `band` is their order, `from` and `to` their ends, [from, to).
@@ -112,7 +154,8 @@ def frequency_curve(
             row |= {"band": band}
             row |= {"from": edges[band], "to": edges[band + 1], "n_items": len(part)}
             for probe in PROBES:
-                row |= mean_columns(probe, part[probe].dropna(), seed)
+                for suffix in (RAW, CALIBRATED):
+                    row |= share_columns(f"{probe}{suffix}", part[f"{probe}{suffix}"])
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -121,7 +164,7 @@ def _with_counts(
     predictions: pd.DataFrame, sources: Sequence[CorpusCounts]
 ) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
     """(source, diagnostic, model, outcomes with a `count` column)."""
-    for diagnostic, model, table in each_outcome(predictions):
+    for diagnostic, model, table in each_outcome(predictions, scored=True):
         if table["zipf"].notna().any():
             yield WORDFREQ, diagnostic, model, table.assign(count=10 ** table["zipf"])
         for counts in sources:
@@ -145,17 +188,20 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
             "Kruskal-Wallis H": number("kruskal_h"),
             "p": p_value("kruskal_p"),
             "ε²": number("epsilon_squared", 3),
-            "right one more frequent, %": number("superiority", 1),
+            "right one more frequent, %": number("superiority_within", 1),
+            "p (Holm)": p_value("p_holm"),
         },
-        "wordfreq counts are occurrences in 10^9 words. ε² is the effect's size, 0 to 1; the last "
-        "column is how often a recognised noun is the more frequent one of a pair (50: no "
-        "effect). Other probes and Shapiro-Wilk p-values are in the file.",
+        "Right is calibrated; wordfreq counts are occurrences in 10^9 words. H, its p and ε², the "
+        "effect's size from 0 to 1, are over all nouns, as in the paper. The last two columns "
+        "compare nouns of one category: how often the right one is the more frequent of a pair "
+        "(50: no effect), and the adjusted p. Other probes and Shapiro-Wilk p-values are in the "
+        "file.",
         "frequency.csv",
     )
 
 
 def frequency_figure(curve: pd.DataFrame) -> Any:
-    """Singular accuracy over frequency bands, a panel for each source of counts."""
+    """Calibrated singular accuracy over frequency bands, a panel for each source of counts."""
     with styled():
         sources = list(dict.fromkeys(curve["source"]))
         models = list(dict.fromkeys(curve["model"]))
@@ -168,8 +214,9 @@ def frequency_figure(curve: pd.DataFrame) -> Any:
             for series, model in enumerate(models):
                 line = part[part["model"] == model].sort_values("band")
                 x = [list(bands["band"]).index(band) for band in line["band"]]
-                y = line["singular"].to_numpy(float)
-                spread = np.abs(line[["singular_low", "singular_high"]].to_numpy(float).T - y)
+                y = line["singular_calibrated"].to_numpy(float)
+                ends = line[[f"singular_calibrated_{end}" for end in ("low", "high")]]
+                spread = np.abs(ends.to_numpy(float).T - y)
                 shift = (series - (len(models) - 1) / 2) * 0.07
                 axes.errorbar(
                     np.array(x) + shift, y, yerr=spread, marker=MARKERS[series % 6], markersize=5,
@@ -178,7 +225,7 @@ def frequency_figure(curve: pd.DataFrame) -> Any:
             names = [_band(row, source) for row in bands.to_dict("records")]
             axes.set_xticks(range(len(bands)), names)
             axes.set_ylim(-3, 103)
-            axes.set_ylabel("percent right")
+            axes.set_ylabel("percent right, calibrated")
             axes.set_title(f"counts from {source}")
             axes.set_xlabel("Zipf frequency" if source == WORDFREQ else "occurrences in the corpus")
         legend(figure, panels[0, 0], 3)
@@ -202,32 +249,40 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
     yield Picture(
         "frequency",
         frequency_figure(part),
-        "A line that climbs says that frequent nouns are easier. Bands with few nouns have long "
-        "bars.",
+        "A line that climbs says that bands of frequent nouns are easier, whatever their "
+        "categories. Bands with few nouns have long bars.",
         source_of(part, "frequency_curve.csv"),
     )
 
 
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows.iloc[-1]
-    if row["kruskal_p"] >= 0.05:
-        verdict = "are not clearly more or less frequent than"
-    elif row["superiority"] > 50:
+    if not row["p_holm"] < ALPHA:
+        verdict = "are not shown to be more or less frequent than"
+    elif row["superiority_within"] > 50:
         verdict = "are more frequent than"
     else:
         verdict = "are rarer than"
+    if pd.isna(row["p_holm"]):
+        return f"no category has nouns that {model} gets right and nouns that it gets wrong."
     return (
-        f"nouns that {model} recognises {verdict} those it does not "
-        f"(Kruskal-Wallis p {format_p_value(row['kruskal_p'])}; one of the former is the more "
-        f"frequent of a pair {row['superiority']:.0f} % of the time, counted in {row['source']})."
+        f"within a category, nouns that {model} gets right {verdict} the others (one of the former "
+        f"is the more frequent of a pair {row['superiority_within']:.0f} % of the time, counted in "
+        f"{row['source']}; p {format_p_value(row['p_holm'])}{_of_control(row)})."
     )
+
+
+def _of_control(row: pd.Series) -> str:
+    """What the same comparison gives for the noun alone, which shares most of it."""
+    share = row["control_superiority_within"]
+    return "" if pd.isna(share) else f"; asked with the noun alone {share:.0f} %"
 
 
 def _compute(material: Material) -> dict[str, pd.DataFrame]:
     predictions, counts = material.predictions, material.counts
     return {
         "frequency": frequency_test(predictions, counts),
-        "frequency_curve": frequency_curve(predictions, counts, material.seed),
+        "frequency_curve": frequency_curve(predictions, counts),
     }
 
 

@@ -9,17 +9,35 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.analysis.base import Analysis, Frames, Material
-from hyperprobe.analysis.outcomes import titled
-from hyperprobe.analysis.variants import NEGATED, each_asked, one_prompt, right_answers
+from hyperprobe.analysis.outcomes import is_shown, points, titled
+from hyperprobe.analysis.variants import NEGATED, each_asked, one_prompt
 from hyperprobe.options import Article
-from hyperprobe.probes.zero_shot.outcomes import SCORE
+from hyperprobe.probes.zero_shot.outcomes import (
+    CALIBRATED,
+    RAW,
+    SCORE,
+    answers,
+    right_answers,
+)
 from hyperprobe.probes.zero_shot.tables import largest_set
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
 from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import MUTED, new_figure, styled
-from hyperprobe.render.table import Table, make_table, number, share, source_of, text
-from hyperprobe.statistics.columns import mean_columns
+from hyperprobe.render.table import (
+    Table,
+    make_table,
+    mean,
+    number,
+    p_value,
+    share,
+    source_of,
+    text,
+)
+from hyperprobe.statistics.calibration import calibrated
+from hyperprobe.statistics.columns import paired_columns, share_columns
+from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.ranks import more, rank_correlations
+from hyperprobe.statistics.stratified import with_holm
 
 
 def negation(
@@ -27,16 +45,18 @@ def negation(
 ) -> pd.DataFrame:
     """Does "is not a" lower the true category? One row per (diagnostic, model).
 
-    `affirmed` and `negated`: percent of items answered with the true category after
-    "is a" and after "is not a". `same_answer`: percent with one answer to both.
-    `change`: mean change of the true category's log-probability, in nats;
-    `relative_change`: that minus the mean change of the other categories;
-    `lowered`: percent of items whose relative change is below zero.
-    `spearman`: mean rank correlation of the categories' scores (Kassner & Schuetze
-    2020, section 3). `prefers_true` and `prefers_false`: percent of items with the true
-    category above the false one of NEG-136 after "is a", and below it after "is not
-    a" (Ettinger 2020), over the items for which `false`, by (diagnostic, item), names one.
-    What is equal counts half.
+    Raw and, with `_calibrated`, calibrated under each prompt: `affirmed` and `negated`, percent
+    of items answered with the true category after "is a" and after "is not a"; `same_answer`,
+    percent with one answer to both; `relative_change`, by how much more the true category's score
+    changes than the mean of the others, in nats; `lowered`, percent of items where that is below
+    zero; `prefers_true` and `prefers_false`, percent of items with the true category above the
+    false one of NEG-136 after "is a", and below it after "is not a" (Ettinger 2020), over the
+    `n_false` items for which `false`, by (diagnostic, item), names one. What is equal counts half.
+
+    `difference` is `affirmed` less `negated`, calibrated, in points, with McNemar's exact
+    `p_value`, and `p_holm` over the set. `change` is the mean change of the true category's
+    log-probability, `spearman` the mean rank correlation of the categories' scores (Kassner &
+    Schuetze 2020, section 3): both raw. Intervals of changes and differences are over synsets.
     """
     rows = []
     for about, tables in each_asked(asked):
@@ -45,61 +65,88 @@ def negation(
         minus = tables[NEGATED]
         plus = tables[one_prompt(article)].loc[minus.index]
         columns = [c for c in plus.columns if c.startswith(SCORE) and plus[c].notna().all()]
-        change = minus[columns] - plus[columns]
-        gold = [columns.index(f"{SCORE}{name}") for name in plus["hypernym"]]
-        true = change.to_numpy()[np.arange(len(change)), gold]
-        others = (change.sum(axis=1) - true) / (len(columns) - 1)
-        spearman = rank_correlations(plus[columns], minus[columns])
-        row: dict[str, Any] = {**about, "n_items": len(minus)}
-        row |= mean_columns("affirmed", right_answers(plus), seed)
-        row |= mean_columns("negated", right_answers(minus), seed)
-        row |= {"same_answer": 100 * (plus["best"] == minus["best"]).mean()}
-        row |= mean_columns("change", true, seed, 1)
-        row |= mean_columns("relative_change", others.rsub(true), seed, 1)
-        row |= {"lowered": 100 * more(others, true).mean(), "spearman": float(spearman.mean())}
         named = {item: false.get((about["diagnostic"], item), "") for item in minus.index}
         # A set may name a false category that is none of its categories.
         known = {item: name for item, name in named.items() if f"{SCORE}{name}" in columns}
-        row |= _prefers(plus, minus, known)
-        rows.append(row)
-    return pd.DataFrame(rows)
+        row: dict[str, Any] = {**about, "n_items": len(minus), "n_false": len(known)}
+        for suffix in (RAW, CALIBRATED):
+            row |= _compared(plus, minus, columns, known, suffix, seed)
+        yes, no = right_answers(plus), right_answers(minus)
+        row |= paired_columns("difference", yes - no, minus["synset"], seed)
+        change = _of_gold(_scores(minus, columns, RAW) - _scores(plus, columns, RAW), minus)
+        row |= paired_columns("change", change, minus["synset"], seed, 1)
+        row["spearman"] = float(rank_correlations(plus[columns], minus[columns]).mean())
+        rows.append(row | {"p_value": mcnemar_exact(yes == 1, no == 1)[2]})
+    return with_holm(pd.DataFrame(rows)) if rows else pd.DataFrame()
 
 
-def _prefers(plus: pd.DataFrame, minus: pd.DataFrame, false: Mapping[str, str]) -> dict[str, float]:
-    """Ettinger's sensitivity: the true category above the false one, and below it when negated.
+def _compared(
+    plus: pd.DataFrame,
+    minus: pd.DataFrame,
+    columns: Sequence[str],
+    false: Mapping[str, str],
+    suffix: str,
+    seed: int,
+) -> dict[str, float]:
+    """The columns of one kind of scores, raw or calibrated."""
+    before, after = (_scores(table, columns, suffix) for table in (plus, minus))
+    change = after - before
+    true = _of_gold(change, minus)
+    others = (change.sum(axis=1) - true) / (len(columns) - 1)
+    same = answers(plus, suffix) == answers(minus, suffix)
+    found: dict[str, float] = {}
+    for name, outcomes in (
+        ("affirmed", right_answers(plus, suffix)),
+        ("negated", right_answers(minus, suffix)),
+        ("same_answer", same),
+        ("lowered", more(others, true)),
+        ("prefers_true", _above(before, false, minus)),
+        ("prefers_false", 1 - _above(after, false, minus)),
+    ):
+        found |= share_columns(f"{name}{suffix}", outcomes)
+    name = f"relative_change{suffix}"
+    return found | paired_columns(name, true - others, minus["synset"], seed, 1)
 
-    `false` has the false category of each item that counts.
-    """
 
-    def above(table: pd.DataFrame, item: str) -> float:
-        true = table.at[item, f"{SCORE}{table.at[item, 'hypernym']}"]
-        return float(more(true, table.at[item, f"{SCORE}{false[item]}"]))
+def _scores(table: pd.DataFrame, columns: Sequence[str], suffix: str) -> pd.DataFrame:
+    """Scores [items, categories], by item and category."""
+    scores = table[list(columns)].to_numpy(float)
+    names = [column.removeprefix(SCORE) for column in columns]
+    return pd.DataFrame(calibrated(scores) if suffix else scores, table.index, names)
 
-    if not false:
-        return {"n_false": 0, "prefers_true": np.nan, "prefers_false": np.nan}
-    return {
-        "n_false": len(false),
-        "prefers_true": 100 * float(np.mean([above(plus, item) for item in false])),
-        "prefers_false": 100 * float(np.mean([1 - above(minus, item) for item in false])),
-    }
+
+def _of_gold(scores: pd.DataFrame, items: pd.DataFrame) -> np.ndarray:
+    """Each item's score of its true category."""
+    gold = [scores.columns.get_loc(name) for name in items["hypernym"]]
+    chosen: np.ndarray = scores.to_numpy()[np.arange(len(scores)), gold]
+    return chosen
+
+
+def _above(scores: pd.DataFrame, false: Mapping[str, str], items: pd.DataFrame) -> np.ndarray:
+    """Of the items in `false`, whether the true category is above the false one."""
+    true = [scores.at[item, items.at[item, "hypernym"]] for item in false]
+    return more(true, [scores.at[item, name] for item, name in false.items()])
 
 
 def _tables(table: pd.DataFrame) -> Iterator[Table]:
     yield make_table(
-        titled(table, 'after "is a" and after "is not a"'),
+        titled(table, 'the true category after "is a" and after "is not a"'),
         table,
         {
             "model": text("model"),
-            "true category, is a": share("affirmed"),
-            "true category, is not a": share("negated"),
-            "same answer, %": number("same_answer", 1),
-            "change of log P(true)": number("change"),
-            "relative to the others": number("relative_change"),
-            "lowered, %": number("lowered", 1),
+            "is a": share("affirmed_calibrated"),
+            "is not a": share("negated_calibrated"),
+            "difference": share("difference"),
+            "p (Holm)": p_value("p_holm"),
+            "same answer": mean("same_answer_calibrated"),
+            "lowered": mean("lowered_calibrated"),
+            "change": number("relative_change_calibrated"),
             "rank correlation": number("spearman"),
         },
-        "A model that understood the negation would hardly ever give the true category after it. "
-        "Changes are in nats.",
+        "Percent of the nouns, calibrated under each prompt. A model that understood the negation "
+        "would hardly ever give the true category after it. Lowered: how often its score falls "
+        "against the others'; change: by how many nats, below 0 for a fall. The rank correlation "
+        "is of raw scores, as in Kassner & Schütze (2020).",
         "negation.csv",
     )
 
@@ -109,11 +156,17 @@ def negation_figure(table: pd.DataFrame) -> Any:
     with styled():
         figure, axes = new_figure(0.95 + len(table) * 0.36)
         lines = np.arange(len(table))
-        axes.hlines(lines, table["negated"], table["affirmed"], color=MUTED, linewidth=1.2)
-        dots(axes, lines - 0.1, table, "affirmed", 0, 'after "is a"')
-        dots(axes, lines + 0.1, table, "negated", 1, 'after "is not a"')
+        axes.hlines(
+            lines,
+            table["negated_calibrated"],
+            table["affirmed_calibrated"],
+            color=MUTED,
+            linewidth=1.2,
+        )
+        dots(axes, lines - 0.1, table, "affirmed_calibrated", 0, 'after "is a"')
+        dots(axes, lines + 0.1, table, "negated_calibrated", 1, 'after "is not a"')
         name_rows(axes, [short_name(name) for name in table["model"]])
-        percent_axis(axes, "true category is the answer, percent")
+        percent_axis(axes, "true category is the answer, percent, calibrated")
         legend(figure, axes)
     return figure
 
@@ -131,10 +184,13 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
 
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows.iloc[0]
+    falls = row["difference"] > 0 and is_shown(row, "difference")
     return (
-        f'after "is not a", {model} still gives the true category for '
-        f'{row["negated"]:.1f} % of the nouns ({row["affirmed"]:.1f} % after "is a"), and the same '
-        f"answer to both for {row['same_answer']:.1f} %."
+        f'after "is not a", {model} gives the true category for '
+        f'{row["negated_calibrated"]:.1f} % of the nouns, after "is a" for '
+        f"{row['affirmed_calibrated']:.1f} % ({points(row, 'difference')}: "
+        f"{'it falls' if falls else 'it is not shown to fall'}), and the same answer to both for "
+        f"{row['same_answer_calibrated']:.1f} %."
     )
 
 

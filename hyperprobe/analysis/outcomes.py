@@ -8,8 +8,20 @@ from typing import Any
 import pandas as pd
 
 from hyperprobe.names import MAJORITY
-from hyperprobe.probes.zero_shot.outcomes import outcome_table
+from hyperprobe.probes.zero_shot.outcomes import (
+    CALIBRATED,
+    CLOSED,
+    PAIRED,
+    PMI,
+    RAW,
+    is_scored,
+    outcome_table,
+)
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
+from hyperprobe.render.table import format_p_value
+from hyperprobe.statistics.stratified import ALPHA
+
+PROBES = ("singular", "plural", "paired_singular_plural", "contextual")
 
 
 def each_model(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -19,12 +31,33 @@ def each_model(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFra
             yield str(diagnostic), str(model), rows
 
 
-def each_outcome(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """(diagnostic, model, outcomes): the outcomes with `hyponym`, `hypernym` and `zipf` added."""
+def each_outcome(
+    predictions: pd.DataFrame, scored: bool = False
+) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """(diagnostic, model, outcomes): with `hyponym`, `hypernym`, `synset` and `zipf` added.
+
+    Items that a model cannot score are wrong; with `scored`, they have no outcome.
+    """
     for diagnostic, model, rows in each_model(predictions):
-        right = outcome_table(rows)
-        items = rows.drop_duplicates("item").set_index("item").reindex(right.index)
-        yield diagnostic, model, right.join(items[["hyponym", "hypernym", "zipf"]])
+        right = scored_outcomes(rows) if scored else outcome_table(rows)
+        yield diagnostic, model, with_items(right, rows)
+
+
+def scored_outcomes(rows: pd.DataFrame) -> pd.DataFrame:
+    """The `outcome_table` of one model and set, NaN where the model cannot score the item."""
+    right = outcome_table(rows)
+    can = {probe: is_scored(rows, probe).reindex(right.index) for probe in CLOSED}
+    for name in (*CLOSED, *PAIRED):
+        for probe in PAIRED.get(name, (name,)):
+            for suffix in (RAW, CALIBRATED, PMI):
+                right[f"{name}{suffix}"] = right[f"{name}{suffix}"].where(can[probe].eq(True))
+    return right
+
+
+def with_items(outcomes: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Outcomes by item with what `rows` say about the items."""
+    items = rows.drop_duplicates("item").set_index("item").reindex(outcomes.index)
+    return outcomes.join(items[["hyponym", "hypernym", "synset", "zipf"]])
 
 
 def titled(table: pd.DataFrame, what: str) -> str:
@@ -37,8 +70,15 @@ def probe_name(row: dict[str, Any]) -> str:
     return PROBE_NAMES.get(str(row["probe"]), str(row["probe"]))
 
 
-def how_sure(row: pd.Series) -> str:
-    """A row's `difference` with its interval, and whether it is clear, in words."""
-    low, high = row["difference_low"], row["difference_high"]
-    verdict = "clear" if low > 0 or high < 0 else "could be chance"
-    return f"{row['difference']:+.1f} points, 95 % interval {low:.1f} to {high:.1f}: {verdict}"
+def is_shown(row: pd.Series, effect: str, p: str = "p_holm") -> bool:
+    """Whether a row shows an effect: its interval and its Holm-adjusted test both say so."""
+    beyond_zero = row[f"{effect}_low"] > 0 or row[f"{effect}_high"] < 0
+    return bool(beyond_zero and row[p] < ALPHA)
+
+
+def points(row: pd.Series, effect: str, p: str = "p_holm") -> str:
+    """A row's effect in points with its interval and its adjusted p-value, in words."""
+    value, low, high = (
+        round(float(row[f"{effect}{end}"]), 1) + 0.0 for end in ("", "_low", "_high")
+    )
+    return f"{value:+.1f} points [{low:.1f}, {high:.1f}], p {format_p_value(row[p])}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -121,15 +120,13 @@ def analysis_sections(frames: Frames) -> Iterator[Section]:
     """One section for each analysis or those that share one: pictures first."""
     models = _models(frames)
     analyses = in_reading_order()
-    blocks: dict[str, list[Table | Picture]] = {}
+    tables: dict[str, list[Table]] = {}
+    pictures: dict[str, list[Picture]] = {}
     for analysis in analyses:
-        if tables := list(_tables(analysis, frames)):
-            blocks.setdefault(analysis.section, []).extend(tables)
+        if made := list(_tables(analysis, frames)):
+            tables.setdefault(analysis.section, []).extend(made)
+            pictures.setdefault(analysis.section, []).extend(analysis.pictures(frames, models))
     for head in analyses:
-        if head.name in blocks:
-            yield _section(head, [*head.pictures(frames, models), *blocks[head.name]])
-
-
-def _section(analysis: Analysis, blocks: Sequence[Table | Picture]) -> Section:
-    section = Section(analysis.name, analysis.title, analysis.words)
-    return replace(section, blocks=tuple(blocks))
+        if head.name in tables:
+            blocks: list[Table | Picture] = [*pictures[head.name], *tables[head.name]]
+            yield Section(head.name, head.title, head.words, blocks=tuple(blocks))

@@ -15,7 +15,6 @@ from hyperprobe.lexicon.morphology import indefinite_article
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.options import ARTICLES, Article
 from hyperprobe.probes.zero_shot.predictions import SINGULAR, predict_probe
-from hyperprobe.statistics.ranks import success
 
 NEGATED = "negated"
 # {A} and {a} are the hyponym's article, {x} the hyponym, {b} the category's article.
@@ -84,15 +83,13 @@ def with_run_prompt(
 def each_asked(
     asked: pd.DataFrame,
 ) -> Iterator[tuple[dict[str, str], dict[str, pd.DataFrame]]]:
-    """For each (diagnostic, model): variant -> its predictions by item, in one order of items."""
+    """For each (diagnostic, model): variant -> its predictions, one row per item.
+
+    All are in one order of items, and indexed by them.
+    """
     for (diagnostic, model), rows in asked.groupby(["diagnostic", "model"], sort=False):
         tables = {
-            str(variant): part.set_index("item").sort_index()
+            str(variant): part.set_index("item", drop=False).rename_axis(None).sort_index()
             for variant, part in rows.groupby("variant", sort=False)
         }
         yield {"diagnostic": str(diagnostic), "model": str(model)}, tables
-
-
-def right_answers(table: pd.DataFrame) -> pd.Series:
-    """Item -> 1 for right, 0 for wrong, a fraction where gold ties."""
-    return pd.Series(success(table["gold_rank"], table["gold_tied"]), index=table.index)

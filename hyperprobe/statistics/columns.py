@@ -26,14 +26,14 @@ def share_columns(name: str, outcomes: ArrayLike) -> dict[str, float]:
 
 
 def paired_columns(
-    name: str, differences: ArrayLike, clusters: ArrayLike, seed: int = 0
+    name: str, differences: ArrayLike, clusters: ArrayLike, seed: int = 0, scale: float = 100
 ) -> dict[str, float]:
-    """`NAME`, `NAME_low` and `NAME_high`: the mean of paired differences in points, with the
+    """`NAME`, `NAME_low` and `NAME_high`: the mean of paired differences times `scale`, with the
     bootstrap interval over `clusters` (synsets: synonyms are not two items)."""
     values = np.asarray(differences, dtype=float)
     low, high = bootstrap_over(values, clusters, seed)
     mean = float(np.nanmean(values)) if len(values) else float("nan")
-    return {name: 100 * mean, f"{name}_low": 100 * low, f"{name}_high": 100 * high}
+    return {name: scale * mean, f"{name}_low": scale * low, f"{name}_high": scale * high}
 
 
 def mean_columns(
