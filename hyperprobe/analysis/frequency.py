@@ -136,7 +136,7 @@ def frequency_curve(
 ) -> pd.DataFrame:
     """Accuracy (percent, Wilson interval) by frequency band: one row per band of each model.
 
-    Raw and `_calibrated`, over the items that the model can score.
+    Raw and `_calibrated`, over those of the band's `n_items` that the model can score.
 
     Bands of `wordfreq` are on the Zipf scale, those of corpora in occurrences;
     `band` is their order, `from` and `to` their ends, [from, to).

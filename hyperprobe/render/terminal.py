@@ -32,8 +32,9 @@ def print_table(
 
     encoding = sys.stdout.encoding or "utf-8"
 
-    def plain(words: str) -> Text:
-        return Text(_encodable(printable(words), encoding))
+    def plain(words: str, folded: bool = False) -> Text:
+        words = _encodable(printable(words), encoding)
+        return Text(words.replace(" [", "\n[") if folded else words)
 
     table = Table(
         title=plain(title),
@@ -48,12 +49,11 @@ def print_table(
     if not console.is_terminal:
         console = Console(width=max(120, console.width))
     columns = list(zip(headers, *rows, strict=True))
-    if sum(max(map(len, column)) + 1 for column in columns) + 2 > console.width:
-        rows = [[row[0], *(cell.replace(" [", "\n[") for cell in row[1:])] for row in rows]
+    folded = sum(max(map(len, column)) + 1 for column in columns) + 2 > console.width
     for i, header in enumerate(headers):
         table.add_column(plain(header), justify="left" if i == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*map(plain, row))
+        table.add_row(plain(row[0]), *(plain(cell, folded) for cell in row[1:]))
     console.print(table)
 
 

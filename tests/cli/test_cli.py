@@ -54,7 +54,8 @@ def test_analyze_compare_and_report(asked: tuple[Path, str]):
     folder = json.loads(printed)["run"]
     done = run(tmp_path, "analyze", folder, "--json")
     document = json.loads(done.stdout)
-    assert {"coin", "article", "negation", "templates"} <= {r["analysis"] for r in document["rows"]}
+    names = {row["analysis"] for row in document["rows"]}
+    assert {"experiment", "article", "negation", "templates"} <= names
     assert (tmp_path / document["run"] / "metrics.csv").exists()
     done = run(tmp_path, "analyze", folder)
     assert "- Negation: after" in done.stdout and document["run"] in done.stderr

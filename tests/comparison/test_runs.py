@@ -3,9 +3,7 @@
 import pandas as pd
 import pytest
 
-from hyperprobe.analysis.coin import memorisation_effect
 from hyperprobe.comparison.runs import _comparable
-from hyperprobe.errors import UserError
 from hyperprobe.probes.zero_shot.tables import has_paper_items
 
 
@@ -36,8 +34,3 @@ def test_vectors_answer_open_questions_from_their_runs_words(
 )
 def test_the_papers_bert_stands_beside_its_own_set(name: str, n: int, expected: bool):
     assert has_paper_items(pd.DataFrame({"diagnostic": [name], "n_items": [n]})) == expected
-
-
-def test_without_the_embedded_model_there_is_no_coin():
-    with pytest.raises(UserError, match="the run did not ask embedded"):
-        memorisation_effect(pd.DataFrame({"model": ["bert"], "diagnostic": ["own.tsv"]}))

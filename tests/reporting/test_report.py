@@ -18,10 +18,10 @@ from scipy.stats import binomtest
 from hyperprobe.analysis.agreement import agreement_figure, scores_figure
 from hyperprobe.analysis.analyze import AnalysisResult, analyze
 from hyperprobe.analysis.article import article_figure
-from hyperprobe.analysis.coin import memorisation_figure
 from hyperprobe.analysis.errors import errors_figure
 from hyperprobe.analysis.frequency import frequency_figure
 from hyperprobe.analysis.negation import negation_figure
+from hyperprobe.analysis.pairs import memorisation_figure
 from hyperprobe.analysis.wording import wording_figure
 from hyperprobe.comparison.report import comparison_findings
 from hyperprobe.comparison.runs import compare
