@@ -121,7 +121,7 @@ def _components(right: pd.DataFrame, categories: pd.Series) -> dict[str, float]:
     return {
         **{f"variance_{name}": getattr(found, name) for name in COMPONENTS},
         "generalisability": found.coefficient,
-        "wordings_needed": float(np.ceil(needed)),
+        "wordings_needed": float(np.maximum(np.ceil(needed), 1)),
     }
 
 

@@ -99,7 +99,7 @@ def test_an_analysis_has_its_tables_and_resumes(
         stored[words] = stored[words].fillna("")
         pd.testing.assert_frame_equal(table, stored, check_dtype=False)
     titles = [table.title for table in again.tables()]
-    assert len(titles) == len(set(titles)) == 9
+    assert len(titles) == len(set(titles)) == 10
     back = AnalysisResult.read(read_run(path))
     assert [table.title for table in back.tables()] == titles
     assert titles[0] in repr(back) and f"analyze run in {path}" in repr(back)
