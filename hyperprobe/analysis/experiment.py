@@ -62,10 +62,12 @@ def experiment_effects(predictions: pd.DataFrame, arms: pd.DataFrame) -> pd.Data
     each arm has no row.
     """
     rows = []
-    for (diagnostic, model), asked in predictions.groupby(["diagnostic", "model"], sort=False):
-        if model in READERS:
-            about = {"diagnostic": diagnostic, "model": model}
-            rows += [about | row for row in _of_model(asked, arms)]
+    for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
+        by_model = dict(list(of_set.groupby("model", sort=False)))
+        for model in READERS:
+            if model in by_model:
+                about = {"diagnostic": diagnostic, "model": model}
+                rows += [about | row for row in _of_model(by_model[model], arms)]
     return _with_holm(pd.DataFrame(rows))
 
 

@@ -19,7 +19,7 @@ from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES, largest_set, raw_and_calibrated
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
 from hyperprobe.render.document import Picture
-from hyperprobe.render.figure import MUTED, new_figure, styled
+from hyperprobe.render.figure import new_figure, styled
 from hyperprobe.render.table import (
     RUN,
     Table,
@@ -128,9 +128,8 @@ def memorisation_figure(rows: pd.DataFrame) -> Any:
     with styled():
         figure, axes = new_figure(0.95 + len(rows) * 0.36)
         lines = np.arange(len(rows))
-        axes.hlines(lines, rows["without"], rows["with"], color=MUTED, linewidth=1.2)
-        dots(axes, lines - 0.08, rows, "with", 0, "in the corpus")
-        dots(axes, lines + 0.08, rows, "without", 1, "not in it")
+        dots(axes, lines - 0.1, rows, "with", 0, "in the corpus")
+        dots(axes, lines + 0.1, rows, "without", 1, "not in it")
         name_rows(axes, list(rows["label"]))
         percent_axis(axes, "percent right, calibrated")
         legend(figure, axes)
