@@ -48,8 +48,8 @@ from hyperprobe.runs.run import Run
 
 PREDICTIONS = "predictions.parquet"
 COLUMNS = (
-    "diagnostic", "model", "probe", "item", "hyponym", "hypernym", "zipf", "gold_rank", "best",
-    "best_score",
+    "diagnostic", "model", "probe", "item", "hyponym", "hypernym", "synset", "zipf", "gold",
+    "gold_rank", "gold_tied", "best", "best_score",
 )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from hyperprobe.statistics.clusters import bootstrap_over
 from hyperprobe.statistics.intervals import (
     bootstrap_difference,
-    bootstrap_interval,
     wilson_interval,
 )
 
@@ -33,17 +32,6 @@ def paired_columns(
     values = np.asarray(differences, dtype=float)
     low, high = bootstrap_over(values, clusters, seed)
     mean = float(np.nanmean(values)) if len(values) else float("nan")
-    return {name: scale * mean, f"{name}_low": scale * low, f"{name}_high": scale * high}
-
-
-def mean_columns(
-    name: str, values: ArrayLike, seed: int = 0, scale: float = 100
-) -> dict[str, float]:
-    """`NAME`, `NAME_low` and `NAME_high`: the mean of `values` and its 95 % interval, times
-    `scale`; NaN without any."""
-    array = np.asarray(values, dtype=float)
-    low, high = bootstrap_interval(array, seed=seed)
-    mean = float(array.mean()) if len(array) else float("nan")
     return {name: scale * mean, f"{name}_low": scale * low, f"{name}_high": scale * high}
 
 
