@@ -29,12 +29,14 @@ from hyperprobe.render.table import (
     Table,
     count,
     format_p_value,
+    interval,
     make_table,
     number,
     p_value,
     source_of,
     text,
 )
+from hyperprobe.statistics.clusters import interval_over_clusters
 from hyperprobe.statistics.columns import share_columns
 from hyperprobe.statistics.ranks import more
 from hyperprobe.statistics.stratified import ALPHA, with_holm
@@ -42,6 +44,9 @@ from hyperprobe.statistics.stratified import ALPHA, with_holm
 WORDFREQ = "wordfreq"  # occurrences in 10^9 words
 PROBES = ("singular", "plural", "contextual", "paired_singular_plural")
 COUNT_BANDS = (0, 1, 10, 100, 1000, math.inf)
+WITHIN = (
+    "superiority_within", "superiority_categories_low", "superiority_categories_high", "p_value",
+)  # fmt: skip
 SHAPIRO_LEAST = 3  # scipy's test needs this many values
 
 
@@ -59,6 +64,8 @@ def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = 
     Categories differ in frequency and in difficulty, so that these can be far from nothing
     without a noun's frequency mattering. `superiority_within` is over pairs of one category,
     and `p_value` of a Kruskal-Wallis test on ranks within categories (`p_holm` over the set);
+    `superiority_categories_*` are the ends of the interval of its mean over categories, each
+    counted once: a model whose answers follow frequency helps one category and harms another.
     `control_superiority_within` is that of the model's control prompt, the noun alone.
     """
     rows = []
@@ -119,16 +126,17 @@ def _within(counts: pd.Series, recognised: pd.Series, categories: pd.Series) -> 
     """The comparison of the two groups category by category, over those that have both."""
     both = recognised.groupby(categories).transform("nunique") == 2
     if not both.any():
-        return {"superiority_within": math.nan, "p_value": math.nan}
+        return dict.fromkeys(WITHIN, math.nan)
     counts, recognised, categories = counts[both], recognised[both], categories[both]
     above = [_pairs(part, recognised[part.index]) for _, part in counts.groupby(categories)]
+    each = [100 * part.mean() for part in above]
+    over = interval_over_clusters(each, range(len(each)), differences=True)
     by_category = counts.groupby(categories)
     ranks = (by_category.rank() - 0.5) / by_category.transform("size")
     tested = _kruskal(ranks[recognised].to_numpy(float), ranks[~recognised].to_numpy(float))
-    return {
-        "superiority_within": 100 * float(np.concatenate(above).mean()),
-        "p_value": tested["kruskal_p"],
-    }
+    superiority = 100 * float(np.concatenate(above).mean())
+    values = (superiority, over.low, over.high, tested["kruskal_p"])
+    return dict(zip(WITHIN, values, strict=True))
 
 
 def frequency_curve(
@@ -189,13 +197,14 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
             "p": p_value("kruskal_p"),
             "ε²": number("epsilon_squared", 3),
             "right one more frequent, %": number("superiority_within", 1),
+            "over categories": interval("superiority_categories", 0),
             "p (Holm)": p_value("p_holm"),
         },
         "Right is calibrated; wordfreq counts are occurrences in 10^9 words. H, its p and ε², the "
-        "effect's size from 0 to 1, are over all nouns, as in the paper. The last two columns "
+        "effect's size from 0 to 1, are over all nouns, as in the paper. The last three columns "
         "compare nouns of one category: how often the right one is the more frequent of a pair "
-        "(50: no effect), and the adjusted p. Other probes and Shapiro-Wilk p-values are in the "
-        "file.",
+        "(50: no effect), the interval of its mean over categories, and the adjusted p. Other "
+        "probes and Shapiro-Wilk p-values are in the file.",
         "frequency.csv",
     )
 
@@ -257,11 +266,10 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
 
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows.iloc[-1]
-    if not row["p_holm"] < ALPHA:
-        verdict = "are not shown to be more or less frequent than"
-    elif row["superiority_within"] > 50:
+    verdict = "are not shown to be more or less frequent than"
+    if row["p_holm"] < ALPHA and row["superiority_categories_low"] > 50:
         verdict = "are more frequent than"
-    else:
+    if row["p_holm"] < ALPHA and row["superiority_categories_high"] < 50:
         verdict = "are rarer than"
     if pd.isna(row["p_holm"]):
         return f"no category has nouns that {model} gets right and nouns that it gets wrong."

@@ -104,3 +104,15 @@ def test_the_curve_has_every_item_once():
     counted = CorpusCounts("mine", words, pd.DataFrame())
     bands = frequency_curve(table, [counted])[lambda t: t["source"] == "mine"]
     assert bands["from"].tolist() == [0, 1, 1000] and bands["n_items"].tolist() == [14, 13, 13]
+
+
+def test_answers_that_follow_frequency_are_no_finding():
+    """Frequent nouns are called birds and rare ones fish, whatever they are."""
+    random = np.random.default_rng(6)
+    zipf = np.where(np.arange(400) % 10 == 0, 0.5, 2) + random.uniform(0, 2, 400)
+    says_bird = zipf + random.normal(0, 0.4, 400) > 2.2
+    table = answered({"singular": says_bird == (np.arange(400) % 2 == 1)}, zipf)
+    row = frequency_test(table).iloc[0]
+    assert row["p_holm"] < 0.05 and abs(row["superiority_within"] - 50) > 2
+    assert row["superiority_categories_low"] < 50 < row["superiority_categories_high"]
+    assert "not shown to be more or less" in ANALYSIS.sentence("m", pd.DataFrame([row]))
