@@ -38,6 +38,7 @@ from hyperprobe.probes.zero_shot.tables import (
     mcnemar_tables,
     metrics_tables,
     systematic_tables,
+    tag_tables,
 )
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.result import Result
@@ -81,6 +82,7 @@ class ZeroShotResult(Result):
             yield from systematic_tables(self.systematic)
             yield from headline_tables(self.metrics)
             yield from mcnemar_tables(self.mcnemar)
+            yield from tag_tables(self.breakdown)
         yield category_table(self.breakdown)
 
 
