@@ -39,7 +39,10 @@ def html_page(page: Page) -> str:
         "<header>",
         f'<p class="kicker">{escape(page.title)}</p>',
         f"<h1>{_words(page.headline)}.</h1>",
+        '<div class="first">',
         *_findings(page.findings),
+        *(_picture(page.picture) if page.picture else ()),
+        "</div>",
         '<nav aria-label="Contents"><ul>',
         *(
             f'<li><a href="#{escape(id)}">{escape(title)}</a></li>'
