@@ -29,8 +29,6 @@ def page_names(runs: Mapping[str, FinishedRun]) -> dict[str, str]:
     return short_names(name for table in tables for name in names_in(table))
 
 
-def with_names(
-    runs: Mapping[str, FinishedRun], short: Mapping[str, str]
-) -> dict[str, FinishedRun]:
+def with_names(runs: Mapping[str, FinishedRun], short: Mapping[str, str]) -> dict[str, FinishedRun]:
     """The runs, by label, as a page shows them."""
     return {label: ShownRun(run.folder, run.notes, short) for label, run in runs.items()}

@@ -51,7 +51,9 @@ def with_findings(
     return tuple(told)
 
 
-def without_first_picture(sections: Sequence[Section]) -> tuple[Picture | None, tuple[Section, ...]]:
+def without_first_picture(
+    sections: Sequence[Section],
+) -> tuple[Picture | None, tuple[Section, ...]]:
     """The first picture of all sections, and the sections without it."""
     for i, section in enumerate(sections):
         for j, block in enumerate(section.blocks):

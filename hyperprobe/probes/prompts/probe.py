@@ -96,7 +96,9 @@ class PromptsResult(Result):
 
     def tables(self) -> list[Table]:
         """The facts, P@1 per relation, and what the controls make of it."""
-        return list(report.tables(**with_short_names({"metrics": self.metrics, "splits": self.splits})))
+        return list(
+            report.tables(**with_short_names({"metrics": self.metrics, "splits": self.splits}))
+        )
 
 
 def prompts(
