@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 Row = Sequence[str]
-BESIDE = 2  # letters of a table that are no cell's: one before the columns, one after them
+EDGE = 1  # letters before the first column; a gap is after each
 
 # Where cells break, `[value] [low, high]`, `[raw] / [calibrated]` and `[count]:[count]`.
 _INTERVAL = re.compile(r" (?=\[-?[\d.,]+, -?[\d.,]+\]$)")
@@ -53,7 +53,7 @@ def _widths(rows: Sequence[Row]) -> list[int]:
 
 
 def _total(widths: Sequence[int], gap: int) -> int:
-    return sum(width + gap for width in widths) - gap + BESIDE + (gap - 1)
+    return sum(widths) + gap * len(widths) + EDGE
 
 
 def _with_slack(widths: Sequence[int], headers: Row, spare: int) -> list[int]:
