@@ -8,6 +8,7 @@ from hyperprobe.comparison.rows import COLUMNS
 from hyperprobe.comparison.sentences import comparison_findings
 from hyperprobe.comparison.tables import comparison_tables
 from hyperprobe.render.document import Finding, Part, Section
+from hyperprobe.render.drawn import of_run
 from hyperprobe.runs.read import FinishedRun
 
 
@@ -19,6 +20,6 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         differences = run.table("metrics.csv", COLUMNS)
         id = f"comparison-{label}"
         findings += comparison_findings(differences, label, id)
-        blocks = tuple(comparison_tables(differences))
+        blocks = of_run(comparison_tables(differences), label, run)
         sections.append(Section(id, f"Comparison (run {label})", blocks=blocks))
     return Part(findings=tuple(findings), sections=tuple(sections))

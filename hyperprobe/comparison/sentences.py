@@ -23,10 +23,10 @@ from hyperprobe.render.table import format_p_value
 
 # The metrics of headlines, the most telling first: each setting has sentences of one.
 HEADLINE = {
-    "paired_singular_plural_calibrated": "in both numbers, calibrated",
-    "singular_calibrated": "in the singular, calibrated",
-    "paired_singular_plural": "in both numbers, raw",
-    "singular": "in the singular, raw",
+    "paired_singular_plural_calibrated": "in both numbers (calibrated)",
+    "singular_calibrated": "in the singular (calibrated)",
+    "paired_singular_plural": "in both numbers (raw)",
+    "singular": "in the singular (raw)",
     "accuracy_mean": "in accuracy",
     "p_at_1": "in P@1",
 }
@@ -56,7 +56,8 @@ def comparison_findings(
 
 
 def _headline_rows(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Of each command and setting the rows of the first metric in `HEADLINE`."""
+    """Of each command and setting the rows of the first metric in `HEADLINE`; most items first."""
+    rows = rows.sort_values("n_items", ascending=False, kind="stable")
     for _, part in rows.groupby(["command", "setting"], sort=False, dropna=False):
         first = min(part["metric"], key=list(HEADLINE).index)
         yield part[part["metric"] == first]

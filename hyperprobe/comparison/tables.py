@@ -119,7 +119,7 @@ def _matrix(title: str, rows: pd.DataFrame, note: str) -> Table:
     separate = SEPARATE_NOTE if (rows["items"] == SEPARATE).any() else ""
     return Table(
         title,
-        ("", "value", *(str(i + 1) for i in range(len(names) - 1))),
+        ("model", "value", *(str(i + 1) for i in range(len(names) - 1))),
         body,
         f"{STAR}{separate}{note}".strip(),
         METRICS_FILE,

@@ -81,7 +81,7 @@ def test_p_values_are_holms(compared: pd.DataFrame):
 def test_only_clear_differences_of_the_headline_have_a_sentence(compared: pd.DataFrame):
     told = [one.text for one in comparison_findings(compared)]
     assert len(told) == 1  # the best model's, and not of both that are level with it
-    assert told[0].startswith("/m/good is ahead of /m/bad in both numbers, calibrated by 60.0 ")
+    assert told[0].startswith("/m/good is ahead of /m/bad in both numbers (calibrated) by 60.0 ")
     assert "Holm-adjusted p < 0.0001" in told[0]
     level = compared[~compared["model"].eq("/m/bad") & ~compared["other"].eq("/m/bad")]
     assert not list(comparison_findings(level))
@@ -93,7 +93,7 @@ def test_the_matrix_has_each_pair_once(compared: pd.DataFrame):
     tables = {table.title: table for table in comparison_tables(compared)}
     assert len(tables) == 3  # singular, plural and paired, calibrated alone
     matrix = tables["zero-shot d: paired, calibrated, row minus column"]
-    assert matrix.headers == ("", "value", "1", "2")
+    assert matrix.headers == ("model", "value", "1", "2")
     assert [row[:2] for row in matrix.rows] == [
         ("1 /m/good", "80.0"), ("2 /m/biased", "80.0"), ("3 /m/bad", "20.0"),
     ]  # fmt: skip
