@@ -23,8 +23,6 @@ from hyperprobe.render.table import Table, make_table, number, p_value, share, t
 METRICS_FILE = "metrics.csv"
 MAX_SETTINGS = 4  # of a paper's table, that have a table each
 N_WITH_INTERVALS = 4  # models in a matrix: of more, the intervals do not fit
-# The metrics that have a matrix; without any of them, all have.
-MATRIX = {*(f"{name}{CALIBRATED}" for name in (*CLOSED, *PAIRED)), "p_at_1", "accuracy_mean"}
 NAMES = {
     "open_p_at_1": "open P@1",
     "open_p_at_5": "open P@5",
@@ -32,6 +30,9 @@ NAMES = {
     "p_at_10": "P@10",
     "accuracy_mean": "accuracy",
 }
+# The metrics that have a matrix, and those of two models; without any of them, all.
+MATRIX = {*(f"{name}{CALIBRATED}" for name in (*CLOSED, *PAIRED)), "p_at_1", "accuracy_mean"}
+SIDE_BY_SIDE = {*MATRIX, *NAMES, *CLOSED, *PAIRED}
 POINTS = "Points, with 95 % intervals. "
 STAR = "Points. * The 95 % interval leaves out 0, and Holm-adjusted p < 0.05. "
 SEPARATE_NOTE = (
@@ -52,14 +53,19 @@ def comparison_tables(differences: pd.DataFrame) -> Iterator[Table]:
     for (command, setting), of_setting in groups:
         title = f"{command} {setting}" if setting == setting else str(command)
         if len(_names(of_setting)) == 2:
-            yield _side_by_side(title, of_setting, note)
+            yield _side_by_side(title, _main_metrics(of_setting, SIDE_BY_SIDE), note)
             continue
-        shown = MATRIX & set(of_setting["metric"])
-        for metric, of_metric in of_setting.groupby("metric", sort=False):
-            if not shown or metric in shown:
-                heading = f"{title}: {metric_name(str(metric))}, row minus column"
-                yield _matrix(heading, of_metric, note)
+        shown = _main_metrics(of_setting, MATRIX)
+        for metric, of_metric in shown.groupby("metric", sort=False):
+            heading = f"{title}: {metric_name(str(metric))}, row minus column"
+            yield _matrix(heading, of_metric, note)
     yield from _published_tables(*lettered(against, against, differences))
+
+
+def _main_metrics(rows: pd.DataFrame, metrics: set[str]) -> pd.DataFrame:
+    """The rows of those metrics, or of all where there is none of them."""
+    chosen = rows["metric"].isin(metrics)
+    return rows[chosen] if chosen.any() else rows
 
 
 def _names(rows: pd.DataFrame) -> list[str]:
