@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hyperprobe.analysis.analyze import COLUMNS, analyze
 from hyperprobe.comparison.runs import compare
 from hyperprobe.errors import UserError
+from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
 from hyperprobe.reporting.collect import collect
 from hyperprobe.reporting.report import report
@@ -58,7 +59,9 @@ def finished(results: Path) -> Path:
     run.finish(
         {
             "predictions.parquet": table,
-            "metrics.csv": summarise(table, 0),
+            "metrics.csv": summarise(table),
+            "adds.csv": question_adds(table),
+            "systematic.csv": systematicity(table),
             "mcnemar.csv": compare_models(table),
             "breakdown.csv": breakdown(table),
             "confusion.csv": confusion(table),
