@@ -40,6 +40,7 @@ from hyperprobe.options import (
 )
 from hyperprobe.progress import progress
 from hyperprobe.registry import ANALYSES, load
+from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import corpus_digests, file_digest
@@ -91,7 +92,7 @@ class AnalysisResult(Result):
         return metrics_of(self.frames)
 
     def tables(self) -> list[Table]:
-        return list(analysis_tables(self.frames))
+        return list(analysis_tables(with_short_names(self.frames)))
 
 
 def analyze(

@@ -24,8 +24,8 @@ def compare_command(
 
     Example: hyperprobe compare results/zero-shot-0123456789 --published
     """
-    from hyperprobe.comparison.report import comparison_findings
     from hyperprobe.comparison.runs import compare
+    from hyperprobe.comparison.sentences import comparison_findings
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
 
@@ -37,6 +37,6 @@ def compare_command(
         return
     for table in made.tables():
         show(table)
-    for finding in comparison_findings(made.differences):
+    for finding in comparison_findings(made.shown):
         terminal.print_line(f"- {finding.sentence}")
     say(f"differences in {made.folder}")

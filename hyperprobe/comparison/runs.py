@@ -18,17 +18,22 @@ import pandas as pd
 
 from hyperprobe.comparison.items import SAME, Items
 from hyperprobe.comparison.papers import PUBLISHED
-from hyperprobe.comparison.report import COLUMNS, comparison_tables
+from hyperprobe.comparison.rows import COLUMNS
+from hyperprobe.comparison.tables import comparison_tables
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED_VECTORS, StrPath, is_baseline, is_vectors, listed_paths
 from hyperprobe.options import RESULTS
-from hyperprobe.probes.zero_shot.outcomes import METRICS, outcome_table
+from hyperprobe.probes.zero_shot.metrics import TESTED
+from hyperprobe.probes.zero_shot.outcomes import outcome_table
+from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
 from hyperprobe.runs.read import FinishedRun, read_run
 from hyperprobe.runs.run import Run
-from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
+from hyperprobe.statistics.columns import paired_columns
+from hyperprobe.statistics.intervals import mcnemar_exact
+from hyperprobe.statistics.stratified import holm
 
 PREDICTIONS = ("diagnostic", "model", "probe", "item", "gold_rank")
 
@@ -51,8 +56,13 @@ class Comparison(Result):
         """The differences."""
         return self.differences
 
+    @property
+    def shown(self) -> pd.DataFrame:
+        """The differences under the models' short names."""
+        return with_short_names({"metrics": self.differences})["metrics"]
+
     def tables(self) -> list[Table]:
-        return list(comparison_tables(self.differences))
+        return list(comparison_tables(self.shown))
 
 
 def compare(
@@ -64,9 +74,10 @@ def compare(
     """Compare the models of the runs in `folders`, and with `published` those with the papers.
 
     `difference` is `value` minus `other_value`. Where `items` are the same, its interval is
-    the bootstrap's over them and `p_value` McNemar's exact test; of separate items it is made
-    from both intervals, without a test; against a published share, of other items, it is
-    Newcombe's. Raises `UserError` when there is nothing to compare.
+    the bootstrap's over them (in zero-shot runs over synsets) and `p_value` McNemar's exact test,
+    `p_holm` adjusted for all tests of the setting; of separate items it is made from both
+    intervals, without a test; against a published share, of other items, it is Newcombe's.
+    Raises `UserError` when there is nothing to compare.
     """
     folders = listed_paths(folders)
     given = dict(locals())
@@ -84,6 +95,9 @@ def compare(
             "nothing to compare: name runs that share a set or a relation, or pass --published"
         )
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
+    # One family of tests in each setting.
+    tests = table.groupby(["command", "setting"], dropna=False)["p_value"]
+    table["p_holm"] = tests.transform(holm)
     settings = {
         "runs": {str(run.folder.name): file_digest(run.folder / "run.json") for run in runs},
         "published": published,
@@ -102,31 +116,38 @@ def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[
             subject = not is_baseline(model)
             seen = [name for name, _ in asked.get(diagnostic, {})]
             if subject and not (model in seen and model in EMBEDDED_VECTORS):
-                asked.setdefault(diagnostic, {})[model, run.folder.name] = outcome_table(rows)
+                asked.setdefault(diagnostic, {})[model, run.folder.name] = _outcomes(rows)
     for diagnostic, models in asked.items():
         for ((first, one_run), a), ((second, other_run), b) in combinations(models.items(), 2):
             about = {"command": "zero-shot", "setting": diagnostic, "model": first, "run": one_run}
             about |= {"other": second, "other_run": other_run}
-            for metric in METRICS:
+            for metric in TESTED:
                 if not _comparable(metric, (first, one_run), (second, other_run)):
                     continue
                 both = pd.concat([a[metric], b[metric]], axis=1, keys=("a", "b")).dropna()
                 if both.empty:
                     continue
-                low, high = bootstrap_interval((both["a"] - both["b"]).to_numpy(), seed=seed)
+                synset = a["synset"].reindex(both.index)
                 yield {
                     **about,
                     "metric": metric,
                     "value": 100 * both["a"].mean(),
                     "other_value": 100 * both["b"].mean(),
-                    "difference": 100 * (both["a"] - both["b"]).mean(),
-                    "difference_low": 100 * low,
-                    "difference_high": 100 * high,
+                    **paired_columns("difference", both["a"] - both["b"], synset, seed),
                     "p_value": mcnemar_exact(both["a"], both["b"])[2],
                     "n_items": len(both),
                     "n_other": len(both),
                     "items": SAME,
                 }
+
+
+def _outcomes(rows: pd.DataFrame) -> pd.DataFrame:
+    """What one model has right of a set, and the `synset` of each item: synonyms are one item in
+    a bootstrap."""
+    synset = rows["synset"] if "synset" in rows else rows["item"]
+    of_item = dict(zip(rows["item"], synset, strict=True))
+    right = outcome_table(rows)
+    return right.assign(synset=right.index.map(of_item))
 
 
 def _between_others(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str, Any]]:
@@ -173,7 +194,8 @@ def _comparable(metric: str, one: tuple[str, str], other: tuple[str, str]) -> bo
 
 def is_metric(column: str) -> bool:
     """Whether a numeric column is a result, and not a count, a spread or an interval's end."""
-    return not column.startswith("n_") and not column.endswith(("_low", "_high", "_std"))
+    ends = ("_low", "_high", "_std", "_design_effect")
+    return not column.startswith("n_") and not column.endswith(ends)
 
 
 def _setting(value: Any) -> str:

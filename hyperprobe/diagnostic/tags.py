@@ -16,7 +16,8 @@ from hyperprobe.data.files import table as shipped
 from hyperprobe.documents import read_tsv
 from hyperprobe.errors import UserError, quoted
 
-TAGS = ("spells-category", "spells-other", "shared-synset", "watercraft", "business")
+GIVEAWAY = "spells-category"
+TAGS = (GIVEAWAY, "spells-other", "shared-synset", "watercraft", "business")
 
 
 def load_tags() -> dict[str, tuple[str, ...]]:

@@ -27,11 +27,11 @@ def dots(axes: Any, lines: Any, table: pd.DataFrame, column: str, series: int, l
 
 
 def short_name(model: str) -> str:
-    """A model's name, short enough for a chart: for a path, its end."""
-    name = model if model.count("/") <= 1 else model.rsplit("/", 1)[1]
-    prefix = model.split(":", 1)[0] + ":" if ":" in model and ":" not in name else ""
-    name = prefix + name
-    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    """A name (see `labels.short_names`), its middle left out where it is too long for a chart."""
+    if len(model) <= NAME_LENGTH:
+        return model
+    half = NAME_LENGTH // 2
+    return f"{model[: half - 1]}…{model[-half:]}"
 
 
 def name_rows(axes: Any, labels: Sequence[str]) -> None:

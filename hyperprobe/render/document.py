@@ -64,9 +64,9 @@ class Section:
 class Part:
     """What one command says about its runs.
 
-    `headline` is a sentence without its full stop; `findings` are shown at the top of the page,
-    those with a topic in the section of that id too. With `featured`, the top of the page
-    shows these models alone.
+    `headline` is a sentence without its full stop; the most important `findings` are shown at
+    the top of the page, with `featured` those about these models alone, and all others in the
+    section of their topic, or in the first.
     """
 
     headline: str = ""
@@ -95,3 +95,10 @@ class Page:
     sections: tuple[Section, ...]
     runs: tuple[RunFacts, ...]
     made_by: str = ""
+    picture: Picture | None = None  # beside the findings
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """All pictures in order."""
+        first = [self.picture] if self.picture else []
+        return first + [b for s in self.sections for b in s.blocks if isinstance(b, Picture)]

@@ -15,6 +15,9 @@ from hyperprobe.render.table import RUN, Table
 # What a figure's colours are called in `page.css`, which has a light and a dark page.
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", ON_SERIES: "on-series"}
 VARIABLES |= {colour: f"c{i}" for i, colour in enumerate(SERIES)}
+_TOGETHER = re.compile(
+    r" (?=%)|(?<=\bp) (?=(?:=|&lt;) )|(?<=\bp =) |(?<=\bp &lt;) |(?<=\d,) (?=-?[\d.]+\])"
+)
 _LONG = 28  # characters: a cell of more words may break its line
 
 
@@ -39,7 +42,10 @@ def html_page(page: Page) -> str:
         "<header>",
         f'<p class="kicker">{escape(page.title)}</p>',
         f"<h1>{_words(page.headline)}.</h1>",
+        '<div class="first">',
         *_findings(page.findings),
+        *(_picture(page.picture) if page.picture else ()),
+        "</div>",
         '<nav aria-label="Contents"><ul>',
         *(
             f'<li><a href="#{escape(id)}">{escape(title)}</a></li>'
@@ -75,8 +81,8 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _words(plain: str) -> str:
-    """Escaped prose whose percent signs stay with their numbers."""
-    return escape(plain).replace(" %", "&nbsp;%")
+    """Escaped prose; no line ends between a number and its percent sign, p or interval."""
+    return _TOGETHER.sub("&nbsp;", escape(plain))
 
 
 def _run_link(label: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hyperprobe.errors import one_line
-from hyperprobe.render.document import Finding, Page, Section
+from hyperprobe.render.document import Finding, Page, Picture, Section
 from hyperprobe.render.table import Table
 
 # What Markdown or HTML could read as markup.
@@ -19,6 +19,8 @@ def markdown_page(page: Page) -> str:
     """The report as Markdown, with its figures as files in `figures/` beside it."""
     parts = [f"# {markdown_escape(page.headline)}.\n"]
     parts += _bullets(page.findings)
+    if page.picture:
+        parts.append(_picture(page.picture))
     for section in page.sections:
         parts += _section(section)
     parts.append("\n## Provenance\n")
@@ -36,8 +38,12 @@ def _section(section: Section) -> Iterator[str]:
         if isinstance(block, Table):
             yield markdown(block)
         else:
-            words = markdown_escape(block.caption)
-            yield f"![{words}](figures/{block.name}.svg)\n\n{words}\n"
+            yield _picture(block)
+
+
+def _picture(picture: Picture) -> str:
+    words = markdown_escape(picture.caption)
+    return f"![{words}](figures/{picture.name}.svg)\n\n{words}\n"
 
 
 def _bullets(findings: Sequence[Finding]) -> list[str]:

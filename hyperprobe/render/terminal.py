@@ -7,11 +7,12 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from hyperprobe.errors import printable
+from hyperprobe.render.layout import fitted
 
 MISSING = "–"
 
@@ -21,7 +22,7 @@ def print_table(
 ) -> None:
     """A table on standard output: first column left, the others right-aligned.
 
-    Where a row does not fit, intervals stand below their numbers and long names fold. Cells are
+    Where a row does not fit, its cells break (see `layout.fitted`). Cells are
     text and nothing else: no markup, no control characters, and letters that the output cannot
     encode are written as escapes.
     """
@@ -32,28 +33,31 @@ def print_table(
 
     encoding = sys.stdout.encoding or "utf-8"
 
-    def plain(words: str, folded: bool = False) -> Text:
-        words = _encodable(printable(words), encoding)
-        return Text(words.replace(" [", "\n[") if folded else words)
+    def plain(words: str) -> str:
+        return _encodable(printable(words), encoding)
 
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(120, console.width))
+    headers = [plain(header) for header in headers]
+    shown, widths, gap = fitted(
+        headers, [[plain(cell) for cell in row] for row in rows], console.width
+    )
     table = Table(
-        title=plain(title),
-        caption=plain(caption) if caption else None,
+        title=Text(plain(title)),
+        caption=Text(plain(caption)) if caption else None,
         box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+        padding=(0, gap - 1, 0, 0),
         title_justify="left",
         caption_justify="left",
         title_style="bold",
     )
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(120, console.width))
-    columns = list(zip(headers, *rows, strict=True))
-    folded = sum(max(map(len, column)) + 1 for column in columns) + 2 > console.width
     for i, header in enumerate(headers):
-        table.add_column(plain(header), justify="left" if i == 0 else "right", overflow="fold")
-    for row in rows:
-        table.add_row(plain(row[0]), *(plain(cell, folded) for cell in row[1:]))
+        width = widths[i] if widths else None
+        justify: Literal["left", "right"] = "left" if i == 0 else "right"
+        table.add_column(Text(header), justify=justify, overflow="fold", width=width)
+    for row in shown:
+        table.add_row(*map(Text, row))
     console.print(table)
 
 

@@ -10,7 +10,13 @@ import hyperprobe
 from hyperprobe.registry import COMMANDS, load
 from hyperprobe.render.document import Finding, Page, Part, Picture, RunFacts, Section
 from hyperprobe.reporting.collect import commands_about
+from hyperprobe.reporting.naming import page_names, with_names
 from hyperprobe.reporting.provenance import provenance
+from hyperprobe.reporting.selection import (
+    findings_at_the_top,
+    with_findings,
+    without_first_picture,
+)
 from hyperprobe.runs.read import FinishedRun
 
 Runs = Mapping[str, FinishedRun]
@@ -18,19 +24,37 @@ Runs = Mapping[str, FinishedRun]
 
 def make_page(runs: Runs) -> Page:
     """Everything that the runs (label -> run) have to say."""
-    parts = {command: _part(command, runs) for command in _commands(runs)}
-    heads = [(command, part.headline) for command, part in parts.items() if part.headline]
+    short = page_names(runs)
+    shown = with_names(runs, short)
+    made = {command: _part(command, shown) for command in _commands(runs)}
+    headline, parts = _headline(made)
     names = dict.fromkeys(name for part in parts.values() for name in part.subjects)
-    told = [finding for part in parts.values() for finding in _at_the_top(part)]
-    told += [Finding(command, f"{words}.") for command, words in heads[1:]]
+    findings = findings_at_the_top(parts)
+    picture, sections = without_first_picture(tuple(_sections(parts, findings)))
     return Page(
         f"hyperprobe: {', '.join(names)}" if names else "hyperprobe report",
-        heads[0][1] if heads else "What the runs measured",
-        tuple(told),
-        tuple(_sections(parts)),
-        tuple(RunFacts(label, run.command, tuple(provenance(run))) for label, run in runs.items()),
+        headline,
+        findings,
+        sections,
+        tuple(
+            RunFacts(label, run.command, tuple(provenance(run, short)))
+            for label, run in runs.items()
+        ),
         f"hyperprobe {hyperprobe.__version__}",
+        picture,
     )
+
+
+def _headline(parts: Mapping[str, Part]) -> tuple[str, dict[str, Part]]:
+    """The first headline, and the parts, of which the others tell theirs as a first finding."""
+    first, told = "", {}
+    for command, part in parts.items():
+        if part.headline and first:
+            finding = Finding(command, f"{part.headline}.")
+            part = replace(part, findings=(finding, *part.findings))
+        first = first or part.headline
+        told[command] = part
+    return first or "What the runs measured", told
 
 
 def _commands(runs: Runs) -> list[str]:
@@ -65,25 +89,18 @@ def _unknown(runs: Runs) -> Part:
     )
 
 
-def _at_the_top(part: Part) -> list[Finding]:
-    """The findings for the top of the page: about no model, or about one that is featured."""
-    told = ("", *part.featured)
-    return [one for one in part.findings if not part.featured or one.model in told]
-
-
-def _sections(parts: Mapping[str, Part]) -> Iterator[Section]:
-    """All sections, with the findings of their topic, and ids that occur once on the page."""
+def _sections(parts: Mapping[str, Part], at_the_top: Sequence[Finding]) -> Iterator[Section]:
+    """All sections, with findings that are not at the top, and ids that occur once on the page."""
     ids, names = {"provenance"}, set[str]()
     for command, part in parts.items():
-        for section in part.sections:
-            told = _with_findings(section, part.findings)
+        for section in with_findings(part.sections, part.findings, at_the_top):
             blocks = tuple(
                 replace(block, name=_free(block.name, command, names))
                 if isinstance(block, Picture)
                 else block
                 for block in section.blocks
             )
-            yield replace(told, id=_free(section.id, command, ids), blocks=blocks)
+            yield replace(section, id=_free(section.id, command, ids), blocks=blocks)
         for other in commands_about(command):
             if other not in parts:
                 words = (
@@ -91,12 +108,6 @@ def _sections(parts: Mapping[str, Part]) -> Iterator[Section]:
                     "this report again."
                 )
                 yield Section(_free("why", command, ids), "Why it fails", words)
-
-
-def _with_findings(section: Section, findings: Sequence[Finding]) -> Section:
-    """The section with the sentences of its topic, where there are several models to tell of."""
-    chosen = tuple(one for one in findings if one.topic == section.id)
-    return replace(section, findings=chosen) if len({f.model for f in chosen}) > 1 else section
 
 
 def _free(name: str, command: str, used: set[str]) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hyperprobe.runs.read import FinishedRun
 
 
-def provenance(run: FinishedRun) -> Iterator[tuple[str, str]]:
-    """(what, value) lines from a run's notes, the long hashes shortened."""
+def provenance(run: FinishedRun, short: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(what, value) lines from a run's notes, the long hashes shortened.
+
+    `short` has what the page calls each model.
+    """
     notes = run.notes
     yield "folder", str(run.folder)
     yield "command", run.command_line
@@ -29,6 +32,9 @@ def provenance(run: FinishedRun) -> Iterator[tuple[str, str]]:
     for name, about in (notes.get("models") or {}).items():
         if isinstance(about, dict):
             facts = {k: v for k, v in _shortened(about).items() if v is not None and k != "sha256"}
+            called = short.get(full := str(about.get("name")), full)
+            if called != full:
+                facts["on this page"] = called
             yield f"{name}", ", ".join(f"{k} {v}" for k, v in facts.items() if k != "name")
     for name, digest in (notes.get("files") or {}).items():
         yield name, f"SHA-256 {str(digest)[:16]}…"

@@ -9,7 +9,7 @@ from pathlib import Path
 from hyperprobe.names import StrPath, listed_paths
 from hyperprobe.options import RESULTS
 from hyperprobe.progress import progress
-from hyperprobe.render.document import Page, Picture
+from hyperprobe.render.document import Page
 from hyperprobe.render.figure import save_figures
 from hyperprobe.render.html import html_page
 from hyperprobe.render.latex import latex_tables
@@ -50,7 +50,7 @@ def report(runs: StrPath | Sequence[StrPath], results: StrPath = RESULTS) -> Rep
         }
     }
     made = Run(results, "report", settings, given)
-    pictures = [b for s in page.sections for b in s.blocks if isinstance(b, Picture)]
+    pictures = page.pictures
     written = []
     with progress("drawing", len(pictures)) as advance:
         for picture in pictures:

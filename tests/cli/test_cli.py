@@ -60,7 +60,7 @@ def test_analyze_compare_and_report(asked: tuple[Path, str]):
     done = run(tmp_path, "analyze", folder)
     assert "- Negation: after" in done.stdout and document["run"] in done.stderr
     done = run(tmp_path, "compare", folder, "--published")
-    assert "embedded is behind published bert of Ravichander et al. (2020)" in done.stdout
+    assert "against Ravichander et al. (2020), Table 2" in done.stdout
     done = run(tmp_path, "report", folder)
     assert done.stdout.startswith("The embedded model names the category of")
     (page,) = tmp_path.glob("results/report-*/report.html")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hyperprobe.analysis.analyze import COLUMNS, analyze
 from hyperprobe.comparison.runs import compare
 from hyperprobe.errors import UserError
+from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
 from hyperprobe.reporting.collect import collect
 from hyperprobe.reporting.report import report
@@ -37,7 +38,8 @@ def predictions() -> pd.DataFrame:
                 }
                 rows.append(
                     {"diagnostic": "own.tsv", "model": model, "probe": probe, "item": item,
-                     "hyponym": item, "hypernym": gold, "group": "", "zipf": 3.0 + len(item),
+                     "hyponym": item, "hypernym": gold, "synset": f"{item}.n.01", "group": "",
+                     "zipf": 3.0 + len(item),
                      "gold": gold, "gold_score": 0.0, "gold_rank": 1 if is_right else 3,
                      "gold_tied": 0,
                      "best": gold if is_right else "noun", "best_score": 0.0, "margin": 1.0,
@@ -58,7 +60,9 @@ def finished(results: Path) -> Path:
     run.finish(
         {
             "predictions.parquet": table,
-            "metrics.csv": summarise(table, 0),
+            "metrics.csv": summarise(table),
+            "adds.csv": question_adds(table),
+            "systematic.csv": systematicity(table),
             "mcnemar.csv": compare_models(table),
             "breakdown.csv": breakdown(table),
             "confusion.csv": confusion(table),

@@ -67,6 +67,7 @@ from hyperprobe.probes.classify.pairs import SETTINGS, make_folds
 from hyperprobe.probes.classify.representations import Representation, represent
 from hyperprobe.progress import progress
 from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
@@ -111,7 +112,8 @@ class ClassifyResult(Result):
 
     def tables(self) -> list[Table]:
         """Accuracy, what stands beside it, and layers where they were asked for."""
-        return list(report.tables(self.metrics, self.layers))
+        of = with_short_names({"metrics": self.metrics, "layers": self.layers})
+        return list(report.tables(**of))
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,8 @@ def _finish(
         report.LAYERS: result.layers,
         report.CODES: code_lengths,
     }
-    drawn = draw_once(run, lambda: report.pictures(predictions, result.layers))
+    short = with_short_names({"predictions": predictions, "layers": result.layers})
+    drawn = draw_once(run, lambda: report.pictures(**short))
     run.finish({name: frame for name, frame in files.items() if len(frame)}, seed, drawn)
     return result
 

@@ -166,7 +166,8 @@ def unknown_note(metrics: pd.DataFrame) -> str:
 
 
 def _deviating(mean: float, deviation: float) -> str:
-    return percent(mean, mean - deviation, mean + deviation)
+    """`67.5 ±3.8`; a dash for what does not apply."""
+    return f"{percent(mean)} ±{deviation:.1f}" if mean == mean else MISSING
 
 
 def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Picture]:

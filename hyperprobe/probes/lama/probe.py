@@ -62,6 +62,7 @@ from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, select
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
 from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
 from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
@@ -107,7 +108,7 @@ class LamaResult(Result):
 
     def tables(self) -> list[Table]:
         """Facts kept, P@1 per relation and in all, examples, and what was asked besides."""
-        return list(report.tables(self.files(), self.seed))
+        return list(report.tables(with_short_names(self.files()), self.seed))
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Every frame by its file name in the folder."""
@@ -311,7 +312,7 @@ def _finish(
         frames |= {"mentions.csv": summarise_mentions(mentions), report.MENTIONS: mentions}
     metrics = summarise_facts(headline, seed)
     result = LamaResult(run.folder, table, metrics, facts, frames, seed)
-    drawn = draw_once(run, lambda: report.pictures(frames))
+    drawn = draw_once(run, lambda: report.pictures(with_short_names(frames)))
     run.finish(result.files(), seed, drawn)
     return result
 

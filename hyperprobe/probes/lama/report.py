@@ -150,7 +150,7 @@ def aggregate_tables(metrics: pd.DataFrame) -> Iterator[Table]:
         both = {mean: rows[rows["relation"] == mean].to_dict("records") for mean in (MACRO, MICRO)}
         yield Table(
             f"{source}: means over relations (macro) and facts (micro), in percent "
-            "± half the 95 % interval",
+            "with 95 % intervals",
             (
                 "model",
                 "ranking",

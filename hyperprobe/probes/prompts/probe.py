@@ -60,6 +60,7 @@ from hyperprobe.probes.prompts.splits import Split, fact_files, load_splits
 from hyperprobe.probes.prompts.texts import best_of, mine_templates
 from hyperprobe.probes.prompts.uhn import leaks_answer
 from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import corpus_digests, file_digest
@@ -95,7 +96,9 @@ class PromptsResult(Result):
 
     def tables(self) -> list[Table]:
         """The facts, P@1 per relation, and what the controls make of it."""
-        return list(report.tables(self.metrics, self.splits))
+        return list(
+            report.tables(**with_short_names({"metrics": self.metrics, "splits": self.splits}))
+        )
 
 
 def prompts(
@@ -286,7 +289,8 @@ def _finish(run: Run, parts: list[pd.DataFrame], splits: list[Split], seed: int)
     summary = pd.DataFrame([_about(split) for split in splits])
     frames = paper_tables(metrics)
     files = {report.PREDICTIONS: marked, report.METRICS: metrics, report.SPLITS: summary}
-    drawn = draw_once(run, lambda: report.pictures(metrics, summary))
+    short = with_short_names({"metrics": metrics, "splits": summary})
+    drawn = draw_once(run, lambda: report.pictures(**short))
     run.finish({**files, **frames}, seed, drawn)
     return PromptsResult(run.folder, marked, metrics, summary, frames)
 

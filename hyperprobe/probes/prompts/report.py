@@ -137,7 +137,7 @@ def overview_tables(metrics: pd.DataFrame) -> Iterator[Table]:
 
     for source, model, of_model in _each_model(metrics[metrics["relation"] == MACRO]):
         yield make_table(
-            f"{model} on {source}: means over relations, in percent ± half the 95 % interval",
+            f"{model} on {source}: means over relations, in percent, with 95 % intervals",
             of_model,
             {
                 "method": lambda row: method_name(str(row["method"]), str(row["control"])),

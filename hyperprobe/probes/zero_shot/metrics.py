@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from hyperprobe.diagnostic.tags import GIVEAWAY, TAGS, load_tags
 from hyperprobe.probes.zero_shot.outcomes import (
     CALIBRATED,
     CLOSED,
@@ -101,21 +102,30 @@ def _shared_items(predictions: pd.DataFrame) -> pd.Index:
 
 
 def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Every metric by category and by frequency band: `by`, `value`, `n_items` and percentages.
+    """Every metric by category, frequency band and tag: `by`, `value`, `n_items`, percentages.
 
-    Calibrated over the whole set, and then broken down.
+    Calibrated over the whole set, and then broken down. Tags (`hyperprobe.diagnostic.tags`)
+    overlap; `without spells-category` are the nouns that do not give their category away.
     """
+    tags = load_tags()
     rows = []
     for diagnostic, model, asked in _models(predictions):
         right = outcome_table(asked)
         items = asked.drop_duplicates("item").set_index("item").reindex(right.index)
         bands = pd.cut(items["zipf"], list(FREQUENCY_BANDS), include_lowest=True).astype(str)
-        for by, values in (("category", items["hypernym"]), ("zipf", bands)):
-            for value, part in right.groupby(values, sort=True):
-                if value == "nan":
-                    continue
-                row = {"diagnostic": diagnostic, "model": model, "by": by, "value": value}
-                rows.append({**row, "n_items": len(part), **(100 * part.mean()).to_dict()})
+        groups = [
+            (by, str(value), part)
+            for by, values in (("category", items["hypernym"]), ("zipf", bands))
+            for value, part in right.groupby(values, sort=True)
+            if value != "nan"
+        ]
+        tagged = {tag: [tag in tags.get(noun, ()) for noun in items["hyponym"]] for tag in TAGS}
+        tagged[f"without {GIVEAWAY}"] = [not given for given in tagged[GIVEAWAY]]
+        if any(tagged[GIVEAWAY]):
+            groups += [("tag", tag, right[mask]) for tag, mask in tagged.items() if any(mask)]
+        for by, value, part in groups:
+            row = {"diagnostic": diagnostic, "model": model, "by": by, "value": value}
+            rows.append({**row, "n_items": len(part), **(100 * part.mean()).to_dict()})
     return pd.DataFrame(rows)
 
 

@@ -38,8 +38,10 @@ from hyperprobe.probes.zero_shot.tables import (
     mcnemar_tables,
     metrics_tables,
     systematic_tables,
+    tag_tables,
 )
 from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
@@ -75,13 +77,23 @@ class ZeroShotResult(Result):
         return list(self._tables(paired))
 
     def _tables(self, paired: bool) -> Iterator[Table]:
-        yield from adds_tables(self.adds)
-        yield from metrics_tables(self.metrics)
+        of = with_short_names(
+            {
+                "metrics": self.metrics,
+                "adds": self.adds,
+                "systematic": self.systematic,
+                "mcnemar": self.mcnemar,
+                "breakdown": self.breakdown,
+            }
+        )
+        yield from adds_tables(of["adds"])
+        yield from metrics_tables(of["metrics"])
         if paired:
-            yield from systematic_tables(self.systematic)
-            yield from headline_tables(self.metrics)
-            yield from mcnemar_tables(self.mcnemar)
-        yield category_table(self.breakdown)
+            yield from systematic_tables(of["systematic"])
+            yield from headline_tables(of["metrics"])
+            yield from mcnemar_tables(of["mcnemar"])
+            yield from tag_tables(of["breakdown"])
+        yield category_table(of["breakdown"])
 
 
 def zero_shot(
@@ -132,7 +144,8 @@ def zero_shot(
         "breakdown": breakdown(table),
     }
     files = {f"{name}.csv": frame for name, frame in tables.items()}
-    drawn = draw_once(run, lambda: report.pictures(metrics, adds))
+    short = with_short_names({"metrics": metrics, "adds": adds})
+    drawn = draw_once(run, lambda: report.pictures(**short))
     run.finish(
         {"predictions.parquet": table, **files, "confusion.csv": confusion(table)}, seed, drawn
     )

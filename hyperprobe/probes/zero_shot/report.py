@@ -23,6 +23,7 @@ from hyperprobe.probes.zero_shot.tables import (
     metrics_tables,
     subjects,
     systematic_tables,
+    tag_tables,
     with_settings,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
@@ -211,5 +212,6 @@ def _sections(tables: Frames) -> Iterator[Section]:
             *headline_tables(largest),
             *mcnemar_tables(of_largest["mcnemar"]),
             category_table(tables["breakdown"]),
+            *tag_tables(tables["breakdown"]),
         ),
     )

@@ -43,6 +43,7 @@ from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_bas
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
 from hyperprobe.probes.zero_shot.tables import SETTINGS, adds_tables, metrics_tables
+from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
@@ -105,7 +106,8 @@ class StudyResult(Result):
 
     def tables(self) -> list[Table]:
         """What the question adds, and accuracy on each set, under each setting."""
-        tables = (adds_tables(self.adds, SETTINGS), metrics_tables(self.metrics, SETTINGS))
+        of = with_short_names({"metrics": self.metrics, "adds": self.adds})
+        tables = (adds_tables(of["adds"], SETTINGS), metrics_tables(of["metrics"], SETTINGS))
         return [table for some in tables for table in some]
 
 

@@ -245,13 +245,23 @@ def mcnemar_tables(mcnemar: pd.DataFrame) -> Iterator[Table]:
         )
 
 
-def category_table(table: pd.DataFrame) -> Table:
+def category_table(breakdown: pd.DataFrame) -> Table:
     """Calibrated singular / plural accuracy by category, on the largest set."""
-    rows = table[table["by"] == "category"]
+    return _breakdown_table(breakdown, "category", "by category")
+
+
+def tag_tables(breakdown: pd.DataFrame) -> Iterator[Table]:
+    """The same with and without the nouns that spell their category, and by further tags."""
+    if (breakdown["by"] == "tag").any():
+        yield _breakdown_table(breakdown, "tag", "by tag (one noun may have several)")
+
+
+def _breakdown_table(table: pd.DataFrame, by: str, title: str) -> Table:
+    rows = table[table["by"] == by]
     largest = rows.groupby(["diagnostic", "model"], sort=False)["n_items"].sum().idxmax()[0]
     rows = rows[rows["diagnostic"] == largest].drop(columns=RUN, errors="ignore")
     wide = rows.drop_duplicates(["value", "model"]).set_index(["value", "model"])
-    names = dict.fromkeys(rows["model"])
+    names = dict.fromkeys(map(str, rows["model"]))
 
     def of_model(model: str) -> Cell:
         def cell(row: dict[str, object]) -> str:
@@ -264,11 +274,14 @@ def category_table(table: pd.DataFrame) -> Table:
 
         return cell
 
-    columns = {"category": text("value"), "items": count("n_items")}
+    values = rows.drop_duplicates("value")
+    if by == "category":
+        values = values.sort_values("value", key=category_order)
     return make_table(
-        f"{largest}: percent right by category, calibrated, singular / plural",
-        rows.drop_duplicates("value").sort_values("value", key=category_order),
-        columns | {model: of_model(model) for model in map(str, names) if not is_baseline(model)},
+        f"{largest}: percent right {title}, calibrated, singular / plural",
+        values,
+        {by: text("value"), "items": count("n_items")}
+        | {model: of_model(model) for model in names if not is_baseline(model)},
         source="breakdown.csv",
     )
 

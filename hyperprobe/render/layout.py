@@ -1,0 +1,82 @@
+"""How wide the columns of a table are on a terminal, and which cells break where they must."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Row = Sequence[str]
+EDGE = 1  # letters before the first column; a gap is after each
+
+# Where cells break, `[value] [low, high]`, `[raw] / [calibrated]` and `[count]:[count]`.
+_INTERVAL = re.compile(r" (?=\[-?[\d.,]+, -?[\d.,]+\]$)")
+_SECOND = re.compile(r"(?<=\d /) (?=[\d–])|(?<=\d:)(?=\d)")
+
+
+class Layout(NamedTuple):
+    """Rows of cells that may have several lines, the columns' widths (none: as they come), and
+    the letters between columns."""
+
+    rows: list[list[str]]
+    widths: list[int]
+    gap: int = 2
+
+
+def fitted(headers: Row, rows: Sequence[Row], width: int) -> Layout:
+    """A table in as many letters as there are, with as few broken cells as that asks for.
+
+    Intervals go below their numbers, then names below their prefixes, then columns closer
+    together, then the second of two numbers below the first.
+    """
+    shown = [list(row) for row in rows]
+    if _total(_widths([headers, *shown]), 2) <= width:
+        return Layout(shown, [])
+    words = [max(map(len, header.split()), default=0) for header in headers]
+    for step, gap in ((_same, 2), (_intervals, 2), (_prefixes, 2), (_same, 1), (_seconds, 1)):
+        shown = [step(row) for row in shown]
+        needed = [
+            max(pair) for pair in zip(words, _widths([[""] * len(words), *shown]), strict=True)
+        ]
+        spare = width - _total(needed, gap)
+        if spare >= 0:
+            return Layout(shown, _with_slack(needed, headers, spare), gap)
+    return Layout(shown, [], 1)
+
+
+def _widths(rows: Sequence[Row]) -> list[int]:
+    """The longest line of each column."""
+    return [
+        max(len(line) for cell in column for line in cell.split("\n"))
+        for column in zip(*rows, strict=True)
+    ]
+
+
+def _total(widths: Sequence[int], gap: int) -> int:
+    return sum(widths) + gap * len(widths) + EDGE
+
+
+def _with_slack(widths: Sequence[int], headers: Row, spare: int) -> list[int]:
+    """The widths with `spare` letters given to headers that would break."""
+    wider = []
+    for width, header in zip(widths, headers, strict=True):
+        more = min(spare, max(0, len(header) - width))
+        wider.append(width + more)
+        spare -= more
+    return wider
+
+
+def _same(row: list[str]) -> list[str]:
+    return row
+
+
+def _intervals(row: list[str]) -> list[str]:
+    return [row[0], *(_INTERVAL.sub("\n", cell) for cell in row[1:])]
+
+
+def _prefixes(row: list[str]) -> list[str]:
+    return [row[0].replace(":", ":\n", 1), *row[1:]]
+
+
+def _seconds(row: list[str]) -> list[str]:
+    return [row[0], *(_SECOND.sub("\n", cell) for cell in row[1:])]
