@@ -7,7 +7,6 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
@@ -152,6 +151,17 @@ def uneven(seed: int) -> Toy:
         return bias(seed, form) + spread * random.normal(0, 1, N)
 
     return Toy("uneven-toy", formula, seed)
+
+
+def spelling(seed: int) -> Toy:
+    """Asked, it says the category that the noun spells (catfish), and else it guesses."""
+
+    def formula(form: str, noun: str, random: np.random.Generator) -> Row:
+        spelled = np.array([name in noun for name in CATEGORIES])
+        asked = form.removesuffix("s") == "question"
+        return bias(seed, form) + random.normal(0, 0.2, N) + 5.0 * spelled * asked
+
+    return Toy("spelling-toy", formula, seed)
 
 
 def knowing(seed: int, asked: float = 0.85, alone: float = 0.5) -> Toy:
