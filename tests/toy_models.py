@@ -28,7 +28,6 @@ Row = NDArray[np.float64]
 # (form of the prompt, noun, random numbers of the text) -> scores of the nine categories
 Formula = Callable[[str, str, np.random.Generator], Row]
 CONTROLS = ("control", "bare")
-QUESTIONS = ("question", "context")
 
 
 class Toy:
@@ -144,24 +143,15 @@ def frequency(seed: int, forms: Sequence[str] = ()) -> Toy:
 
 
 def uneven(seed: int) -> Toy:
-    """Noise alone, wider for some categories, others in each form of prompt."""
+    """Noise alone, wide for one category: for the commonest when asked, for the rarest else."""
+    counts = FRAME["hypernym"].value_counts()
 
     def formula(form: str, noun: str, random: np.random.Generator) -> Row:
-        spread = np.exp(draws(seed, "spread", form).normal(0, 1.5, N))
+        wide = counts.index[-1] if form.removesuffix("s") in CONTROLS else counts.index[0]
+        spread = np.where(np.array(CATEGORIES) == wide, 5.0, 1.0)
         return bias(seed, form) + spread * random.normal(0, 1, N)
 
     return Toy("uneven-toy", formula, seed)
-
-
-def spelling(seed: int) -> Toy:
-    """Asked, it says the category that the noun spells (catfish), and else it guesses."""
-
-    def formula(form: str, noun: str, random: np.random.Generator) -> Row:
-        spelled = np.array([name in noun for name in CATEGORIES])
-        asked = form.removesuffix("s") == "question"
-        return bias(seed, form) + random.normal(0, 0.2, N) + 5.0 * spelled * asked
-
-    return Toy("spelling-toy", formula, seed)
 
 
 def knowing(seed: int, asked: float = 0.85, alone: float = 0.5) -> Toy:
