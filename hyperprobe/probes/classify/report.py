@@ -169,7 +169,7 @@ def unknown_note(metrics: pd.DataFrame) -> str:
 
 
 def _deviating(mean: float, deviation: float) -> str:
-    return percent(mean, mean - deviation, mean + deviation)
+    return f"{percent(mean)} ±{deviation:.1f}"
 
 
 def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Picture]:
