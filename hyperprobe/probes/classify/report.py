@@ -112,9 +112,9 @@ def details_table(metrics: pd.DataFrame) -> Table:
     columns = {
         "accuracy": "accuracy_mean",
         "logistic": "logistic_mean",
-        "calibrated": "accuracy_calibrated",
+        "(cal.)": "accuracy_calibrated",
         "false positives": "false_positive_share",
-        "calibrated false pos.": "false_positive_share_calibrated",
+        "(cal.) ": "false_positive_share_calibrated",
         "reversed rejected": "reversed_rejected",
         "control task": "control_mean",
         "selectivity": "selectivity",
@@ -128,7 +128,7 @@ def details_table(metrics: pd.DataFrame) -> Table:
         "besides the accuracy (percent; compression: times shorter than one bit a label)",
         full,
         cells,
-        "false positives: share of the errors. calibrated: the mean log-odds of each hypernym over "
+        "false positives: share of the errors. (cal.): calibrated, the mean log-odds of each hypernym over "
         "the other hyponyms is subtracted. reversed rejected: bird - robin is no pair.",
         METRICS,
     )
@@ -169,7 +169,7 @@ def unknown_note(metrics: pd.DataFrame) -> str:
 
 
 def _deviating(mean: float, deviation: float) -> str:
-    return f"{percent(mean)} ±{deviation:.1f}"
+    return f"{percent(mean)} ±{deviation:.1f}" if mean == mean else MISSING
 
 
 def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Picture]:
