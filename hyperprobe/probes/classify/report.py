@@ -128,8 +128,8 @@ def details_table(metrics: pd.DataFrame) -> Table:
         "besides the accuracy (percent; compression: times shorter than one bit a label)",
         full,
         cells,
-        "false positives: share of the errors. (cal.): calibrated, the mean log-odds of each hypernym over "
-        "the other hyponyms is subtracted. reversed rejected: bird - robin is no pair.",
+        "false positives: share of the errors. (cal.): calibrated, the mean log-odds of each "
+        "hypernym over the other hyponyms is subtracted. reversed rejected: bird - robin is no pair.",
         METRICS,
     )
 
