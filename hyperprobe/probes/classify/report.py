@@ -129,7 +129,8 @@ def details_table(metrics: pd.DataFrame) -> Table:
         full,
         cells,
         "false positives: share of the errors. (cal.): calibrated, the mean log-odds of each "
-        "hypernym over the other hyponyms is subtracted. reversed rejected: bird - robin is no pair.",
+        "hypernym over the other hyponyms is subtracted. reversed rejected: bird - "
+        "robin is no pair.",
         METRICS,
     )
 
