@@ -169,6 +169,7 @@ def _published_table(title: str, rows: pd.DataFrame, note: str, *more: str) -> T
             "of": text("other"),
             "difference": share("difference"),
         },
-        f"{raw}{POINTS}The paper's items are others, so there is no test. {note}".strip(),
+        f"{raw}{POINTS}The paper's items are others, so there is no test; docs/deviations.md says "
+        f"what else differs. {note}".strip(),
         METRICS_FILE,
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import causal, facts, kills, parity, scoring
+from benchmarks import causal, facts, false_claims, kills, parity, scoring
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.names import EMBEDDED_VECTORS
@@ -44,3 +44,12 @@ def test_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     kills.main(["--kills", "1", "--items", "2"])
     out = capsys.readouterr().out
     assert "0 cells lost, 0 computed again" in out and "0 half-written files left" in out
+
+
+def test_false_claims(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(false_claims, "FRAME", load_diagnostic("lm-diagnostic"))
+    kinds = {"a bias": false_claims.constant}
+    monkeypatch.setattr(false_claims, "KINDS", kinds)
+    false_claims.main(1)
+    out = capsys.readouterr().out
+    assert "a bias: over nouns 0 %, by the rules 0 %" in out and "random weights:" in out

@@ -62,7 +62,7 @@ def test_analyze_compare_and_report(asked: tuple[Path, str]):
     done = run(tmp_path, "compare", folder, "--published")
     assert "against Ravichander et al. (2020), Table 2" in done.stdout
     done = run(tmp_path, "report", folder)
-    assert done.stdout.startswith("The embedded model names the category of")
+    assert done.stdout.startswith("It is not shown that asking the embedded model adds")
     (page,) = tmp_path.glob("results/report-*/report.html")
     assert '<h2 id="h-negation">' in page.read_text()
     assert len(list(page.parent.glob("figures/*.svg"))) == len(

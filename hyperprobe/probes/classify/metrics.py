@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hyperprobe.statistics.calibration import calibrated
 from hyperprobe.statistics.ranks import more
 
 NET, LOGISTIC = "net", "logistic"  # classifiers
@@ -34,7 +35,8 @@ def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> p
 
     `accuracy_*` is the net's on the `n_test` test pairs, in `n_unknown` of which a word
     has no vector; log-odds of exactly zero count as half right; `false_positive_share` is of its
-    errors; `reversed_rejected` is how many positive pairs it rejects when
+    errors; `accuracy_calibrated` and `false_positive_share_calibrated` are the same of
+    `calibrated_pairs`; `reversed_rejected` is how many positive pairs it rejects when
     reversed; `logistic_*` is a logistic regression's accuracy; `control_*` the net's on
     the control task and `selectivity` the accuracy above it (Hewitt & Liang 2019,
     section 2.3), in points; `compression_*` how many times shorter than one bit a
@@ -56,6 +58,9 @@ def summarise(predictions: pd.DataFrame, codes: pd.DataFrame | None = None) -> p
         ]
         row["n_unknown"] = count_unknown(answers)
         row["false_positive_share"] = false_positive_share(answers)
+        pairs = calibrated_pairs(answers)
+        row["accuracy_calibrated"] = accuracy_by_run(pairs)["accuracy"].mean()
+        row["false_positive_share_calibrated"] = false_positive_share(pairs)
         backwards = of_model[(of_model["classifier"] == NET) & (of_model["question"] == REVERSED)]
         row["reversed_rejected"] = backwards["accuracy"].mean()
         logistic = of_model[(of_model["classifier"] == LOGISTIC) & (of_model["question"] == PAIR)]
@@ -80,6 +85,20 @@ def false_positive_share(predictions: pd.DataFrame) -> float:
     errors = _errors(asked)
     false_positive = errors[asked["label"] != 1].sum()
     return float(100 * false_positive / errors.sum()) if errors.any() else float("nan")
+
+
+def calibrated_pairs(predictions: pd.DataFrame) -> pd.DataFrame:
+    """The net's answers on test pairs, without its liking of some hypernyms: from the log-odds of
+    each pair the mean over the other hyponyms of the same hypernym is subtracted.
+
+    Within a setting, model, fold and seed; no labels are used. A hypernym with one pair has zeros.
+    """
+    asked = predictions[(predictions["classifier"] == NET) & (predictions["question"] == PAIR)]
+    keys = ["setting", "model", "input", "layer", "fold", "seed", "hypernym"]
+    log_odds = asked.groupby(keys)["log_odds"].transform(
+        lambda one: calibrated(one.to_numpy(float)[:, None])[:, 0]
+    )
+    return asked.assign(log_odds=log_odds)
 
 
 def _errors(predictions: pd.DataFrame) -> pd.Series:

@@ -112,7 +112,9 @@ def details_table(metrics: pd.DataFrame) -> Table:
     columns = {
         "accuracy": "accuracy_mean",
         "logistic": "logistic_mean",
+        "(cal.)": "accuracy_calibrated",
         "false positives": "false_positive_share",
+        "(cal.) ": "false_positive_share_calibrated",
         "reversed rejected": "reversed_rejected",
         "control task": "control_mean",
         "selectivity": "selectivity",
@@ -126,7 +128,9 @@ def details_table(metrics: pd.DataFrame) -> Table:
         "besides the accuracy (percent; compression: times shorter than one bit a label)",
         full,
         cells,
-        "false positives: share of the errors. reversed rejected: bird - robin is no pair.",
+        "false positives: share of the errors. (cal.): calibrated, the mean log-odds of each "
+        "hypernym over the other hyponyms is subtracted. reversed rejected: bird - "
+        "robin is no pair.",
         METRICS,
     )
 

@@ -151,7 +151,9 @@ def _headline(tables: Frames) -> str:
     """The main finding, about the best language model."""
     model = best_model(tables["metrics"])
     who = "the embedded model" if model == EMBEDDED else model
-    words = claims.headline(_row(largest_set(tables["adds"]), model, PAIRED), who)
+    metrics = largest_set(tables["metrics"])
+    added = tables["adds"][tables["adds"]["diagnostic"] == metrics["diagnostic"].iloc[0]]
+    words = claims.headline(_row(added, model, PAIRED), who)
     return words[0].upper() + words[1:]
 
 

@@ -2,7 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hyperprobe.probes.classify.metrics import accuracy_by_run, summarise, summarise_layers
+from hyperprobe.probes.classify.metrics import (
+    accuracy_by_run,
+    calibrated_pairs,
+    summarise,
+    summarise_layers,
+)
 
 ABOUT = {"setting": "seen", "model": "m", "input": "full", "classifier": "net", "layer": "",
          "question": "pair", "known": True}  # fmt: skip
@@ -80,3 +85,25 @@ def test_log_odds_of_zero_are_half_right():
     backwards = answers([(1, 0, 0, 0.0), (1, 0, 0, 0.0)], question="reversed")
     (row,) = summarise(pd.concat([flat, backwards])).to_dict("records")
     assert row["accuracy_mean"] == row["reversed_rejected"] == row["false_positive_share"] == 50
+
+
+def test_calibrated_pairs_by_hand():
+    # Within each fold and seed the other pair's log-odds are subtracted: 3, -3 | 1, -1 | 1.5, -1.5
+    # are right, -2.1 and 2.1 wrong, one of them a false positive.
+    (row,) = summarise(NETS).to_dict("records")
+    assert row["accuracy_calibrated"] == 75 and row["false_positive_share_calibrated"] == 50
+    # Always "a bird": Robin 3 - 5.5/3, trout 2 - 6.5/3, wren 2.5 - 6/3, carp 1 - 7.5/3.
+    liked = answers([(1, 0, 1, 3.0), (1, 0, 0, 2.0), (1, 0, 1, 2.5), (1, 0, 0, 1.0)])
+    # Of "fish" there is one pair only: nothing to subtract, and so half right.
+    alone = answers([(1, 0, 0, 4.0)]).assign(hypernym="fish")
+    pairs = calibrated_pairs(pd.concat([liked, alone]))
+    assert pairs["log_odds"].tolist() == pytest.approx([3.5 / 3, -0.5 / 3, 0.5, -1.5, 0], abs=1e-6)
+    (row,) = summarise(liked).to_dict("records")
+    assert (row["accuracy_mean"], row["false_positive_share"]) == (50, 100)
+    assert row["accuracy_calibrated"] == 100 and np.isnan(row["false_positive_share_calibrated"])
+
+
+def test_calibration_gives_nothing_to_a_net_that_knows_the_hypernym_alone():
+    rows = [(1, 0, 1, 2.0), (1, 0, 0, 2.0), (1, 0, 1, 2.0), (1, 0, 0, 2.0)]
+    (row,) = summarise(answers(rows)).to_dict("records")
+    assert row["accuracy_calibrated"] == row["false_positive_share_calibrated"] == 50
