@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from hyperprobe.probes.zero_shot.outcomes import METRICS
@@ -31,7 +32,7 @@ class Naming:
             if "other" in frame:  # a pair is a repetition only if both sides are
                 others = self._is_kept(frame, "other")
                 mask = [a or b for a, b in zip(mask, others, strict=True)]
-            frame = frame[mask]
+            frame = frame[np.array(mask, dtype=bool)]  # (a list would be columns, if empty)
         frame = frame.copy()
         for column in ("model", "other"):
             if column in frame:

@@ -227,7 +227,8 @@ def test_tables_and_figures(result: ClassifyResult, capsys, tmp_path: Path):
     assert sorted(name for name in listed if name.endswith((".svg", ".png"))) == names
     assert set(result.figures) == {"folds", "layers"}
     again = dataclasses.replace(result, folder=tmp_path)
-    for name in save_figures(again, report.pictures(result.predictions, result.layers)):
+    short = with_short_names({"predictions": result.predictions, "layers": result.layers})
+    for name in save_figures(again, report.pictures(**short)):
         assert (tmp_path / name).read_bytes() == (result.folder / name).read_bytes()
     assert len(folds_figure(result.predictions).axes) == 2
     (axes,) = layers_figure(result.layers).axes
