@@ -27,6 +27,7 @@ from hyperprobe.probes.classify.representations import (
 )
 from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import save_figures
+from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.table import show
 from hyperprobe.runs.files import write_frame
 from hyperprobe.runs.read import read_run
