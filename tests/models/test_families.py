@@ -48,10 +48,17 @@ def test_zero_shot_of_every_family(
     arguments = ("zero-shot", "--paired", "--model", model, "--diagnostic", "lm-diagnostic")
     assert command(monkeypatch, *arguments, "--control", "random") == 0
     out = capsys.readouterr().out
-    assert "is a model right in both numbers" in out and "McNemar" in out
+    assert "what the question adds to the noun" in out and "McNemar" in out
     assert command(monkeypatch, *arguments, "--control", "random", "--json") == 0
     rows = {row["model"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
-    assert set(rows) == {"majority", "word2vec", f"control:{model}", f"random:{model}", model}
+    assert set(rows) == {
+        "majority",
+        "word2vec",
+        f"control:{model}",
+        f"control-bare:{model}",
+        f"random:{model}",
+        model,
+    }
     for row in (rows[model], rows[f"random:{model}"]):
         for metric in ("open_p_at_1", "singular", "plural", "contextual", "paired_aggregate"):
             assert 0 <= row[metric] <= 100

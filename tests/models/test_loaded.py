@@ -14,7 +14,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.models.embedding import find_word
 from hyperprobe.models.load import config_of, family, identify, load_encoder, load_model
 from hyperprobe.models.loaded import model_names
-from hyperprobe.names import distinct_models, is_vectors
+from hyperprobe.names import CONTROL_PREFIXES, distinct_models, is_vectors
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.prompts.controls import RANDOM_MODEL, load_control
 from hyperprobe.probes.zero_shot.probe import zero_shot
@@ -66,7 +66,7 @@ def test_a_run_with_a_loaded_model_equals_that_with_its_folder(
     }
     (name,) = model_names(both)
     renamed = results["loaded"].predictions.replace(
-        {name: folder, f"control:{name}": f"control:{folder}"}
+        {f"{prefix}{name}": f"{prefix}{folder}" for prefix in ("", *CONTROL_PREFIXES)}
     )
     pd.testing.assert_frame_equal(renamed, results["folder"].predictions)
     # A model of equal weights finds the run again, and asks nothing.

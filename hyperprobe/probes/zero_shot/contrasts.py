@@ -28,8 +28,8 @@ CONTROLS = {
 }
 ADDS_COLUMNS = (
     "diagnostic", "model", "probe", "n_items", "raw", "calibrated", "calibrated_low",
-    "calibrated_high", "control", "control_calibrated", "adds", "adds_low", "adds_high",
-    "adds_categories_low", "adds_categories_high", "adds_design_effect", "only_probe",
+    "calibrated_high", "control", "control_raw", "control_calibrated", "adds", "adds_low",
+    "adds_high", "adds_categories_low", "adds_categories_high", "adds_design_effect", "only_probe",
     "only_control", "p_value", "p_holm",
 )  # fmt: skip
 SYSTEMATIC_COLUMNS = (
@@ -60,6 +60,7 @@ def question_adds(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
                 control = max(controls, key=lambda name: outcomes[name][metric].mean())
                 row = {"diagnostic": diagnostic, "model": model, "probe": probe}
                 row |= {"raw": 100 * right[probe].mean(), "control": control}
+                row |= {"control_raw": 100 * outcomes[control][probe].mean()}
                 rows.append(row | _contrast(right[metric], outcomes[control][metric], items, seed))
     return with_holm(pd.DataFrame(rows)).reindex(columns=list(ADDS_COLUMNS))
 

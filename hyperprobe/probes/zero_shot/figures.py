@@ -10,20 +10,24 @@ import pandas as pd
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
-from hyperprobe.render.figure import GRID, INK, MUTED, new_figure, styled
+from hyperprobe.render.figure import GRID, MARKERS, MUTED, SERIES, new_figure, styled
 
 ROW = 0.2  # inches of height for one line of dots
 
 
 def adds_figure(adds: pd.DataFrame) -> Any:
-    """Each probe of each model, calibrated, joined to its control; and its raw accuracy."""
+    """Each probe of each model, calibrated, joined to its control; hollow what both are raw."""
     with styled():
         lines = np.arange(len(adds))
         figure, axes = new_figure(0.95 + len(adds) * 0.3)
         axes.hlines(lines, adds["control_calibrated"], adds["calibrated"], color=MUTED)
-        axes.plot(adds["raw"], lines, "|", markersize=11, color=INK, label="raw")
-        dots(axes, lines, adds, "calibrated", 0, "calibrated")
+        dots(axes, lines, adds, "calibrated", 0, "asked, calibrated")
         dots(axes, lines, adds, "control_calibrated", 1, "control, calibrated")
+        for series, (column, name) in enumerate((("raw", "asked"), ("control_raw", "control"))):
+            axes.plot(
+                adds[column], lines, MARKERS[series], markersize=6, linestyle="none",
+                markerfacecolor="none", color=SERIES[series], label=f"{name}, raw",
+            )  # fmt: skip
         several = adds["model"].nunique() > 1
         names = [
             f"{short_name(r.model)}, {PROBE_NAMES[r.probe]}" if several else PROBE_NAMES[r.probe]
@@ -31,7 +35,7 @@ def adds_figure(adds: pd.DataFrame) -> Any:
         ]
         name_rows(axes, names)
         percent_axis(axes)
-        legend(figure, axes, 3)
+        legend(figure, axes, 2)
     return figure
 
 

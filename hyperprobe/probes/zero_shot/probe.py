@@ -35,10 +35,12 @@ from hyperprobe.probes.zero_shot.tables import (
     adds_tables,
     category_table,
     headline_tables,
+    largest_set,
     mcnemar_tables,
     metrics_tables,
     systematic_tables,
     tag_tables,
+    without_repeated_captions,
 )
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
@@ -86,13 +88,15 @@ class ZeroShotResult(Result):
                 "breakdown": self.breakdown,
             }
         )
-        yield from adds_tables(of["adds"])
+        yield from without_repeated_captions(adds_tables(of["adds"]))
         yield from metrics_tables(of["metrics"])
-        if paired:
-            yield from systematic_tables(of["systematic"])
-            yield from headline_tables(of["metrics"])
-            yield from mcnemar_tables(of["mcnemar"])
-            yield from tag_tables(of["breakdown"])
+        if paired:  # few items say little of this: only the largest set is shown
+            largest = largest_set(of["metrics"])["diagnostic"].iloc[0]
+            shown = {name: rows[rows["diagnostic"] == largest] for name, rows in of.items()}
+            yield from systematic_tables(shown["systematic"])
+            yield from headline_tables(shown["metrics"])
+            yield from mcnemar_tables(shown["mcnemar"])
+            yield from tag_tables(shown["breakdown"])
         yield category_table(of["breakdown"])
 
 

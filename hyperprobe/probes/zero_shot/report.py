@@ -25,6 +25,7 @@ from hyperprobe.probes.zero_shot.tables import (
     systematic_tables,
     tag_tables,
     with_settings,
+    without_repeated_captions,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.table import RUN, source_of
@@ -46,8 +47,9 @@ PICTURE = (
     "for the singular and the plural of the same noun. Bars are 95 % intervals over nouns."
 )
 ADDS_PICTURE = (
-    "The line from the control to the probe is what the question adds to the noun alone. The tick "
-    "is the raw accuracy: what it is away from the dot is bias. Bars are 95 % intervals over nouns."
+    "The line from the control to the probe is what the question adds to the noun alone. Hollow "
+    "marks are raw: what separates them from the full ones is bias. Bars are 95 % intervals over "
+    "nouns."
 )
 
 
@@ -194,7 +196,7 @@ def _sections(tables: Frames) -> Iterator[Section]:
         "What the question adds",
         "A noun alone calls up a category. What a model knows is what the question adds to that, "
         "once the liking of each prompt for some categories is taken away.",
-        blocks=(*pictured[:-1], *reversed(list(adds_tables(added)))),
+        blocks=(*pictured[:-1], *without_repeated_captions(reversed(list(adds_tables(added))))),
     )
     yield Section(
         "accuracy",

@@ -42,7 +42,12 @@ from hyperprobe.options import (
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
-from hyperprobe.probes.zero_shot.tables import SETTINGS, adds_tables, metrics_tables
+from hyperprobe.probes.zero_shot.tables import (
+    SETTINGS,
+    adds_tables,
+    metrics_tables,
+    without_repeated_captions,
+)
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
@@ -107,8 +112,8 @@ class StudyResult(Result):
     def tables(self) -> list[Table]:
         """What the question adds, and accuracy on each set, under each setting."""
         of = with_short_names({"metrics": self.metrics, "adds": self.adds})
-        tables = (adds_tables(of["adds"], SETTINGS), metrics_tables(of["metrics"], SETTINGS))
-        return [table for some in tables for table in some]
+        added = without_repeated_captions(adds_tables(of["adds"], SETTINGS))
+        return [*added, *metrics_tables(of["metrics"], SETTINGS)]
 
 
 class StudySettings(Document):
