@@ -174,7 +174,8 @@ def _findings(tables: Frames) -> Iterator[Finding]:
     )
     for name in subjects(metrics["model"])[:N_NAMED]:
         of_model = added[added["model"] == name]
-        for _, row in of_model[of_model["probe"] != PAIRED].iterrows():
+        probes = [row for _, row in of_model[of_model["probe"] != PAIRED].iterrows()]
+        for row in sorted(probes, key=claims.adds, reverse=True):  # what is shown comes first
             run = str(row[RUN])
             yield Finding("What the question adds", claims.adds_sentence(row), run, ADDS, name)
         in_both, together_row = _row(of_model, name, PAIRED), _row(related, name)
