@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest, norm
@@ -12,44 +9,6 @@ from scipy.stats import binomtest, norm
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
 FEW = 20
-KEPT_ITEMS = 600  # 19 MB
-
-
-def _resamples(sizes: tuple[int, ...], seed: int) -> tuple[NDArray[np.float64], ...]:
-    """How often each item is drawn [N_RESAMPLES, n]: resampling without building the samples."""
-    return (_kept_resamples if sum(sizes) <= KEPT_ITEMS else _draw)(sizes, seed)
-
-
-def _draw(sizes: tuple[int, ...], seed: int) -> tuple[NDArray[np.float64], ...]:
-    random = np.random.default_rng(seed)
-    return tuple(random.multinomial(n, np.full(n, 1 / n), N_RESAMPLES).astype(float) for n in sizes)
-
-
-# One set has many metrics and models, all over the same numbers of items.
-_kept_resamples = lru_cache(maxsize=12)(_draw)
-
-
-def bootstrap_interval(
-    values: ArrayLike,
-    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda means: means[:, 0],
-    seed: int = 0,
-) -> tuple[float, float]:
-    """Percentile bootstrap 95 % interval of a statistic of column means over items.
-
-    `values` has shape [n_items] or [n_items, n_columns]; `statistic` maps means
-    [n_resamples, n_columns] to [n_resamples], by default the first column's
-    mean. NaN for no items.
-    """
-    table = np.asarray(values, dtype=float)
-    n = len(table)
-    if n == 0:
-        return float("nan"), float("nan")
-    table = table.reshape(n, -1)
-    # Items are sorted first, so that their order does not choose the random numbers.
-    table = table[np.lexsort(table.T)]
-    (drawn,) = _resamples((n,), seed)
-    edges = np.quantile(statistic(drawn @ table / n), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(edges[0]), float(edges[1])
 
 
 def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
@@ -78,11 +37,7 @@ def interval(statistics: NDArray[np.float64]) -> tuple[float, float]:
 
 def bootstrap_difference(first: ArrayLike, second: ArrayLike, seed: int = 0) -> tuple[float, float]:
     """Percentile bootstrap 95 % interval of mean(first) - mean(second), two separate samples."""
-    samples = [np.sort(np.asarray(values, dtype=float)) for values in (first, second)]
-    drawn = _resamples((len(samples[0]), len(samples[1])), seed)
-    means = [times @ values / len(values) for times, values in zip(drawn, samples, strict=True)]
-    low, high = np.quantile(means[0] - means[1], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
+    return interval(resampled_means(first, seed) - resampled_means(second, seed + 1))
 
 
 def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hyperprobe.statistics.clusters import bootstrap_over, interval_over_clusters
-from hyperprobe.statistics.intervals import bootstrap_interval
+from hyperprobe.statistics.intervals import interval, resampled_means
 
 RANDOM = np.random.default_rng(0)
 
@@ -14,7 +14,7 @@ RANDOM = np.random.default_rng(0)
 def test_items_of_their_own_are_the_ordinary_bootstrap() -> None:
     values = (RANDOM.random(400) < 0.7).astype(float)
     low, high = bootstrap_over(values, np.arange(400))
-    other_low, other_high = bootstrap_interval(values)
+    other_low, other_high = interval(resampled_means(values))
     assert (low, high) == pytest.approx((other_low, other_high), abs=0.006)
 
 
@@ -22,7 +22,7 @@ def test_items_that_go_together_count_once() -> None:
     values = np.repeat((RANDOM.random(50) < 0.5).astype(float), 8)
     clusters = np.repeat(np.arange(50), 8)
     low, high = bootstrap_over(values, clusters)
-    alone_low, alone_high = bootstrap_interval(values[::8])
+    alone_low, alone_high = interval(resampled_means(values[::8]))
     assert high - low == pytest.approx(alone_high - alone_low, rel=0.1)
     assert interval_over_clusters(values, clusters).design_effect == pytest.approx(8, rel=0.05)
 

@@ -2,9 +2,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 from scipy.stats import binom, bootstrap
 
-from hyperprobe.statistics.intervals import bootstrap_interval, mcnemar_exact
+from hyperprobe.statistics.columns import share_columns
+from hyperprobe.statistics.intervals import interval, mcnemar_exact, resampled_means
+
+
+def bootstrap_interval(values: ArrayLike, seed: int = 0) -> tuple[float, float]:
+    return interval(resampled_means(values, seed))
+
 
 outcomes = st.lists(st.booleans(), min_size=1, max_size=60)
 
@@ -28,7 +35,7 @@ def test_the_interval_is_scipys():
 
 
 def test_no_items_have_no_interval():
-    assert np.isnan(bootstrap_interval([])).all()
+    assert np.isnan(list(share_columns("x", []).values())).all()
 
 
 def test_seeds_are_honoured():
