@@ -101,8 +101,9 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-def with_holm(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with `p_holm`: its column `p_value` adjusted over all tests of a diagnostic set."""
+def with_holm(table: pd.DataFrame, family: str = "diagnostic") -> pd.DataFrame:
+    """The table with `p_holm`: its column `p_value` adjusted over all tests of a set (of equal
+    `family`)."""
     if table.empty:
         return table.assign(p_holm=[])
-    return table.assign(p_holm=table.groupby("diagnostic")["p_value"].transform(holm))
+    return table.assign(p_holm=table.groupby(family)["p_value"].transform(holm))

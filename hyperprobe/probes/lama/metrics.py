@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from hyperprobe.statistics.intervals import interval, mcnemar_exact, resampled_means
 from hyperprobe.statistics.ranks import reciprocal, success
+from hyperprobe.statistics.stratified import with_holm
 
 RAW, FILTERED = "raw", "filtered"
 MAX_RAW_RANK = 10_000
@@ -180,7 +181,8 @@ def _gains(
 def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
     """Exact McNemar tests of P@1 between any two models, over all facts of a source.
 
-    A gold object that ties in the filtered ranking is not right here.
+    A gold object that ties in the filtered ranking is not right here. `p_holm` is adjusted over
+    all tests of a source.
     """
     rows = []
     keys = ["relation", "item"]
@@ -194,7 +196,7 @@ def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
                 only_first, only_second, p = mcnemar_exact(a, b.reindex(a.index))
                 rows.append((source, ranking, first, second, only_first, only_second, p))
     columns = ["source", "ranking", "model", "other", "only_model", "only_other", "p_value"]
-    return pd.DataFrame(rows, columns=columns)
+    return with_holm(pd.DataFrame(rows, columns=columns), "source")
 
 
 def consistency(predictions: pd.DataFrame) -> pd.DataFrame:
