@@ -90,14 +90,15 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike) -> Kappa:
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Holm-adjusted p-values of one family of tests, NaN where there is none (Holm 1979)."""
-    from statsmodels.stats.multitest import multipletests
+    """Holm-adjusted p-values of one family of tests, NaN where there is none (Holm 1979).
 
+    As statsmodels' `multipletests`, which collects garbage at each call: a fifth of a second.
+    """
     values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values)[: int((~np.isnan(values)).sum())]  # (NaN is sorted last)
+    stepped = values[order] * np.arange(len(order), 0, -1)
     adjusted = np.full(len(values), np.nan)
-    known = ~np.isnan(values)
-    if known.any():
-        adjusted[known] = multipletests(values[known], method="holm")[1]
+    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1)
     return adjusted
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.multitest import multipletests
 
 from hyperprobe.statistics.stratified import cohens_kappa, common_odds_ratio, holm
 
@@ -72,3 +73,9 @@ def test_holm_by_hand() -> None:
     np.testing.assert_allclose(holm([0.01, 0.04, np.nan, 0.03]), [0.03, 0.06, np.nan, 0.06])
     assert np.isnan(holm([np.nan])).all()
     assert len(holm([])) == 0
+
+
+def test_holm_is_statsmodels() -> None:
+    p_values = np.random.default_rng(0).integers(0, 60, 200) / 1000  # with ties
+    theirs = multipletests(p_values, method="holm")[1]
+    np.testing.assert_allclose(holm(p_values), theirs)

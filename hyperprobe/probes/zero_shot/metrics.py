@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hyperprobe.diagnostic.tags import GIVEAWAY, TAGS, load_tags
@@ -144,14 +145,18 @@ def compare_models(predictions: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
-        right = {model: outcome_table(part) for model, part in of_set.groupby("model", sort=False)}
+        items = pd.Index(of_set["item"].unique())
+        right = {
+            model: outcome_table(part).reindex(items)
+            for model, part in of_set.groupby("model", sort=False)
+        }
         for (first, a), (second, b) in combinations(right.items(), 2):
             for metric in TESTED:
-                both = pd.concat([a[metric], b[metric]], axis=1, keys=("a", "b")).dropna()
-                if both.empty:
-                    continue
-                only_first, only_second, p = mcnemar_exact(both["a"] == 1, both["b"] == 1)
-                rows.append((diagnostic, metric, first, second, only_first, only_second, p))
+                one, other = a[metric].to_numpy(), b[metric].to_numpy()
+                both = ~np.isnan(one) & ~np.isnan(other)
+                if both.any():
+                    test = mcnemar_exact(one[both] == 1, other[both] == 1)
+                    rows.append((diagnostic, metric, first, second, *test))
     columns = ["diagnostic", "metric", "model", "other", "only_model", "only_other", "p_value"]
     return with_holm(pd.DataFrame(rows, columns=columns))
 

@@ -6,8 +6,11 @@ All from the scores in a predictions frame; nothing is asked again. Columns of s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from hyperprobe.models.base import Ranking, rank_scores
 from hyperprobe.statistics.calibration import calibrated, without_prior
@@ -32,19 +35,31 @@ def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
     every tie were broken independently. An item that the model cannot score is wrong, and counts
     in no mean; without the scores of noun-free prompts (vectors, baselines) `_pmi` is NaN.
     """
-    items = pd.Index(np.sort(predictions["item"].unique()), name="item")
-    asked = {str(probe): rows for probe, rows in predictions.groupby("probe", sort=False)}
-    right: dict[str, pd.Series] = {}
+    # In numpy, once for all probes: selecting rows of a frame of texts takes many times longer.
+    items, item_index = np.unique(predictions["item"].to_numpy(str), return_inverse=True)
+    probe = predictions["probe"].to_numpy(str)
+    rank, tied = (predictions[f"gold_{name}"].to_numpy(float) for name in ("rank", "tied"))
+    scored = Scored.of(predictions)
+    right: dict[str, NDArray[np.float64]] = {}
+
+    def add(metric: str, rows: NDArray[np.bool_], outcomes: NDArray[np.float64] | None) -> None:
+        right[metric] = np.full(len(items), np.nan)
+        if outcomes is not None:
+            right[metric][item_index[rows]] = outcomes
+
     for name, k in zip(OPEN, (1, 5), strict=True):
-        right[name] = _stored(asked.get("open"), k).reindex(items)
+        rows = probe == "open"
+        add(name, rows, success(rank[rows], tied[rows], k))
     for suffix in (RAW, CALIBRATED, PMI):
-        for probe in CLOSED:
-            one = right_answers(asked[probe], suffix) if probe in asked else pd.Series(dtype=float)
-            right[f"{probe}{suffix}"] = one.reindex(items)
-        for name, probes in PAIRED.items():
-            together = pd.DataFrame({p: right[f"{p}{suffix}"] for p in probes})
-            right[f"{name}{suffix}"] = together.prod(axis=1, min_count=len(probes))
-    return pd.DataFrame(right, index=items)
+        for name in CLOSED:
+            rows = probe == name
+            if suffix == RAW:
+                add(name, rows, success(rank[rows], tied[rows], 1))
+            else:
+                add(f"{name}{suffix}", rows, _success(scored.of_rows(rows).ranking(suffix)))
+        for name, probes in PAIRED.items():  # NaN where one of them was not asked
+            right[f"{name}{suffix}"] = np.prod([right[f"{p}{suffix}"] for p in probes], axis=0)
+    return pd.DataFrame(right, index=pd.Index(items, name="item", dtype=object))
 
 
 def right_answers(rows: pd.DataFrame, suffix: str = CALIBRATED) -> pd.Series:
@@ -53,61 +68,80 @@ def right_answers(rows: pd.DataFrame, suffix: str = CALIBRATED) -> pd.Series:
     Empty where there are no scores to adjust, or no `prior_CATEGORY` for PMI.
     """
     if suffix == RAW:
-        return _stored(rows, 1)
-    found = adjusted(rows, suffix)
-    if found is None:
-        return pd.Series(dtype=float)
-    ranking = found[1]
-    return pd.Series(success(ranking.gold_rank, ranking.gold_tied), index=rows["item"])
+        found: NDArray[np.float64] | None = success(rows["gold_rank"], rows["gold_tied"], 1)
+    else:
+        found = _success(adjusted(rows, suffix)[1])
+    return pd.Series(dtype=float) if found is None else pd.Series(found, index=rows["item"])
+
+
+def _success(ranking: Ranking | None) -> NDArray[np.float64] | None:
+    return None if ranking is None else success(ranking.gold_rank, ranking.gold_tied)
 
 
 def answers(rows: pd.DataFrame, suffix: str = CALIBRATED) -> pd.Series:
     """Item -> the category that one probe's `rows` answer, None where none can be scored."""
     if suffix == RAW:
         return rows.set_index("item")["best"]
-    found = adjusted(rows, suffix)
-    if found is None:
+    names, ranking = adjusted(rows, suffix)
+    if ranking is None:
         return pd.Series(dtype=object)
-    names, ranking = found
     top, known = ranking.top[:, 0], np.isfinite(ranking.top_score[:, 0])
     best = [names[i] if k else None for i, k in zip(top, known, strict=True)]
     return pd.Series(best, index=rows["item"], dtype=object)
 
 
-def adjusted(rows: pd.DataFrame, suffix: str) -> tuple[list[str], Ranking] | None:
+def adjusted(rows: pd.DataFrame, suffix: str) -> tuple[list[str], Ranking | None]:
     """The categories that compete in one probe's `rows`, and their ranking by adjusted scores.
 
     None where there is nothing to adjust (see `right_answers`).
     """
-    names = categories(rows)
-    if rows.empty or not names:
-        return None
-    scores = rows[[f"{SCORE}{name}" for name in names]].to_numpy(float)
-    if suffix == CALIBRATED:
-        scores = calibrated(scores)
-    else:
+    scored = Scored.of(rows).of_rows(np.ones(len(rows), dtype=bool))
+    return scored.names, scored.ranking(suffix)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores [n_rows, n_names] of rows of predictions, those of their prompts without the
+    noun, where there are any, and the right category of each row."""
+
+    names: list[str]
+    scores: NDArray[np.float64]
+    prior: NDArray[np.float64] | None
+    gold: NDArray[np.object_]
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame) -> Scored:
+        names = [str(c).removeprefix(SCORE) for c in rows if str(c).startswith(SCORE)]
         priors = [f"{PRIOR}{name}" for name in names]
-        if not set(priors) <= set(rows) or rows[priors].isna().all(axis=None):
+        return cls(
+            names,
+            rows[[f"{SCORE}{name}" for name in names]].to_numpy(float),
+            rows[priors].to_numpy(float) if set(priors) <= set(rows) else None,
+            rows["hypernym"].to_numpy(object),
+        )
+
+    def of_rows(self, rows: NDArray[np.bool_]) -> Scored:
+        """Some rows, and the categories that competed there."""
+        competed: NDArray[np.bool_] = np.array(~np.isnan(self.scores[rows]).all(axis=0))
+        prior = None if self.prior is None else self.prior[rows][:, competed]
+        names = [name for name, known in zip(self.names, competed, strict=True) if known]
+        return Scored(names, self.scores[rows][:, competed], prior, self.gold[rows])
+
+    def ranking(self, suffix: str) -> Ranking | None:
+        """The ranking by calibrated scores or by PMI; None where there is nothing to adjust."""
+        if not self.scores.size:
             return None
-        scores = without_prior(scores, rows[priors].to_numpy(float))
-    gold = rows["hypernym"].map(names.index).tolist()
-    return names, rank_scores(scores.astype(np.float64), gold, 1)
-
-
-def categories(rows: pd.DataFrame) -> list[str]:
-    """The categories that competed, in order."""
-    columns = [str(c) for c in rows.columns if str(c).startswith(SCORE)]
-    return [c.removeprefix(SCORE) for c in columns if rows[c].notna().any()]
+        if suffix == CALIBRATED:
+            scores = calibrated(self.scores)
+        elif self.prior is None or np.isnan(self.prior).all():
+            return None
+        else:
+            scores = without_prior(self.scores, self.prior)
+        index = {name: i for i, name in enumerate(self.names)}
+        return rank_scores(scores.astype(np.float64), [index[name] for name in self.gold], 1)
 
 
 def is_scored(predictions: pd.DataFrame, probe: str) -> pd.Series:
     """Item -> whether the model can score it in a closed probe."""
     rows = predictions[predictions["probe"] == probe].set_index("item")
     return rows["gold_rank"] > 0
-
-
-def _stored(rows: pd.DataFrame | None, k: int) -> pd.Series:
-    """Item -> whether gold is among the first `k` of the raw ranking."""
-    if rows is None:
-        return pd.Series(dtype=float)
-    return pd.Series(success(rows["gold_rank"], rows["gold_tied"], k), index=rows["item"])
