@@ -183,13 +183,10 @@ def test_characters_see_shared_spelling():
 def test_the_paper_s_finding_on_the_embedded_model(
     tmp_path: Path, short_training: pytest.MonkeyPatch
 ):
-    """One net on one fold of each setting, and two contexts a pair: far better where the
-    hypernyms were seen."""
+    """One net on the first fold of each setting: far better where the hypernyms were seen."""
     items = load_diagnostic("lm-diagnostic-extended")
     folds = make_folds(items, read_all(shipped_files()), ["seen", "unseen"])
-    folds = folds[folds["fold"] == 1]
-    folds = folds.groupby(["setting", "partition", "hyponym", "hypernym"]).head(2)
-    folds = folds.reset_index(drop=True)
+    folds = folds[folds["fold"] == 1].reset_index(drop=True)
     shown = represent(EMBEDDED, folds, tmp_path)
     short_training.setattr(net, "MAX_EPOCHS", 20)
     accuracy = {}
