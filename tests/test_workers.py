@@ -54,6 +54,8 @@ def start(*command: str) -> subprocess.Popen[str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # A test run in the background of a shell inherits that it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -120,7 +122,7 @@ def test_workers_end_with_their_parent(signal_: signal.Signals) -> None:
 def test_ctrl_c_ends_a_search_of_many_small_files(tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     folder.mkdir()
-    text = "From the top of the hedge the robin sang and then carried a worm to its nest.\n" * 240
+    text = "From the top of the hedge the robin sang and then carried a worm to its nest.\n" * 40
     for i in range(1500):
         (folder / f"{i}.txt").write_text(text)
     process = start(

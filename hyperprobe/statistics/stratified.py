@@ -83,7 +83,8 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike) -> Kappa:
         return Kappa(float("nan"), float("nan"), float("nan"))
     table = np.zeros((len(names), len(names)))
     np.add.at(table, (places[: len(a)], places[len(a) :]), 1)
-    found = kappa_of(table)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = kappa_of(table)
     half = norm.ppf((1 + CONFIDENCE) / 2) * float(found.std_kappa)
     kappa = float(found.kappa)
     return Kappa(kappa, max(-1.0, kappa - half), min(1.0, kappa + half))
