@@ -10,6 +10,8 @@ from statsmodels.stats.multitest import multipletests
 from hyperprobe.analysis import experiment
 from hyperprobe.analysis.base import Material
 from hyperprobe.analysis.experiment import ANALYSIS, ARMS, experiment_effects, load_arms
+from hyperprobe.diagnostic.build import NAMES
+from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.render.table import Table
 
 CONTENT, FORM = 0.2, 0.1
@@ -124,3 +126,18 @@ def test_why_there_is_no_experiment(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(experiment, "EMBEDDED_FOLDER", tmp_path)
     assert ANALYSIS.compute(Material(table))["experiment"].empty
     assert "table of arms" in ANALYSIS.reason(Material(table))
+
+
+def test_the_doses_that_ship_are_equal_and_nothing_else_is_read():
+    arms = shipped()
+    items = pd.concat([load_diagnostic(name) for name in NAMES]).drop_duplicates("hyponym")
+    assert arms["category"].to_dict() == dict(zip(items["hyponym"], items["hypernym"], strict=True))
+    assert arms["arm"].value_counts().to_dict() == dict.fromkeys(ARMS, 197)
+    by_category = pd.crosstab(arms["category"], arms["arm"])
+    assert (by_category.max(axis=1) - by_category.min(axis=1) <= 1).all()
+    assert (arms[["n_headword", "n_statement"]] == 0).all(axis=None)
+    withheld = arms["arm"] == "withheld"
+    assert (arms.loc[withheld, ["n_exposures", "n_tokens"]] == 0).all(axis=None)
+    assert (arms.loc[~withheld, "n_exposures"] == 8).all()
+    tokens = arms[~withheld].groupby("arm")["n_tokens"].mean()
+    assert tokens["line"] == pytest.approx(tokens["sentence"], rel=0.01)
