@@ -6,15 +6,12 @@ import os
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's library is imported
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread for each
+    os.environ["OMP_NUM_THREADS"] = "1"  # read when torch and numpy are imported
 
 import pytest
-import torch
 
 from tests.tiny_models import save_albert, save_bert, save_roberta
-
-if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread for each
-    torch.set_num_threads(1)
-    os.environ["OMP_NUM_THREADS"] = "1"
 
 SHARED = Path(__file__).parents[2] / "shared"
 
