@@ -22,7 +22,6 @@ from hyperprobe.probes.zero_shot.outcomes import (
     PAIRED,
     PMI,
     RAW,
-    is_scored,
     outcome_table,
 )
 from hyperprobe.statistics.clusters import interval_over_clusters
@@ -93,13 +92,9 @@ def _above_chance(right: pd.Series, gold: pd.Series) -> float:
 
 def _shared_items(predictions: pd.DataFrame) -> pd.Index:
     """The items that every model of a set can score in the singular and in the plural."""
-    shared = pd.Index(predictions["item"].unique())
-    for _, asked in predictions.groupby("model", sort=False):
-        for probe in NUMBERS:
-            scored = is_scored(asked, probe)
-            if len(scored):
-                shared = shared.intersection(scored.index[scored])
-    return shared
+    asked = predictions["probe"].isin(NUMBERS)
+    lacking = predictions.loc[asked & (predictions["gold_rank"] == 0), "item"]
+    return pd.Index(predictions["item"].unique()).difference(lacking)
 
 
 def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:
