@@ -17,7 +17,7 @@ def add_gold(frame: pd.DataFrame, ranking: Ranking, in_list_order: bool = False)
     of the candidates; `gold_tied_before` of those that tie come earlier.
     """
     frame["gold_score"] = ranking.gold_score
-    frame["gold_rank"] = ranking.gold_place if in_list_order else ranking.gold_rank
+    frame["gold_rank"] = ranking.gold_list_rank if in_list_order else ranking.gold_rank
     frame["gold_tied"] = ranking.gold_tied
     if in_list_order:
         frame["gold_tied_before"] = ranking.gold_tied_before

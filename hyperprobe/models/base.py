@@ -41,7 +41,7 @@ class Ranking:
     top_score: Scores
 
     @property
-    def gold_place(self) -> NDArray[np.int64]:
+    def gold_list_rank(self) -> NDArray[np.int64]:
         """The rank when equal scores stay in the order of the candidates; 0 without a rank."""
         return self.gold_rank + self.gold_tied_before
 

@@ -81,6 +81,6 @@ def _totals(
     """Sum and size of each cluster, over the values that are there."""
     table = np.asarray(values, dtype=float)
     known = ~np.isnan(table)
-    _, place = np.unique(np.asarray(clusters, dtype=str)[known], return_inverse=True)
-    sums = np.bincount(place, table[known]).astype(np.float64)
-    return sums, np.bincount(place).astype(np.float64)
+    _, cluster_of = np.unique(np.asarray(clusters, dtype=str)[known], return_inverse=True)
+    sums = np.bincount(cluster_of, table[known]).astype(np.float64)
+    return sums, np.bincount(cluster_of).astype(np.float64)

@@ -66,13 +66,13 @@ def _nested(
     means: NDArray[np.float64], categories: NDArray[np.str_], error: float
 ) -> tuple[float, float]:
     """Variances of categories, and of nouns within them less `error`, from the nouns' means."""
-    names, place = np.unique(categories, return_inverse=True)
-    sizes = np.bincount(place).astype(float)
+    names, category_of = np.unique(categories, return_inverse=True)
+    sizes = np.bincount(category_of).astype(float)
     n, g = len(means), len(names)
     if g < 2 or n <= g:
         return 0.0, max(0.0, float(means.var(ddof=1)) - error)
-    of_category = np.bincount(place, means) / sizes
-    within = float(((means - of_category[place]) ** 2).sum()) / (n - g)
+    of_category = np.bincount(category_of, means) / sizes
+    within = float(((means - of_category[category_of]) ** 2).sum()) / (n - g)
     between = float((sizes * (of_category - means.mean()) ** 2).sum()) / (g - 1)
     size = (n - float((sizes**2).sum()) / n) / (g - 1)
     return max(0.0, (between - within) / size), max(0.0, within - error)

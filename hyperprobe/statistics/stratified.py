@@ -78,11 +78,11 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike) -> Kappa:
     from statsmodels.stats.inter_rater import cohens_kappa as kappa_of
 
     a, b = np.asarray(first, dtype=str), np.asarray(second, dtype=str)
-    names, places = np.unique(np.concatenate([a, b]), return_inverse=True)
+    names, index = np.unique(np.concatenate([a, b]), return_inverse=True)
     if len(names) < 2:
         return Kappa(float("nan"), float("nan"), float("nan"))
     table = np.zeros((len(names), len(names)))
-    np.add.at(table, (places[: len(a)], places[len(a) :]), 1)
+    np.add.at(table, (index[: len(a)], index[len(a) :]), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = kappa_of(table)
     half = norm.ppf((1 + CONFIDENCE) / 2) * float(found.std_kappa)

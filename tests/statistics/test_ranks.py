@@ -68,7 +68,7 @@ def test_numpy_and_torch_rank_alike():
         assert ranking.gold_rank.tolist() == [1, 3]
         assert ranking.gold_tied.tolist() == [2, 2]
         assert ranking.gold_tied_before.tolist() == [1, 2]
-        assert ranking.gold_place.tolist() == [2, 5]
+        assert ranking.gold_list_rank.tolist() == [2, 5]
         assert ranking.top.tolist() == [[0, 2, 3, 4], [1, 0, 2, 3]]
 
 
@@ -76,7 +76,7 @@ def test_without_a_gold_or_its_score_there_is_no_rank():
     scores = np.array([[-np.inf] * 3, [0.5, -np.inf, -np.inf], [np.nan] * 3, [1, 1, 1]])
     ranking = rank_scores(scores.astype(np.float32), [0, 1, 2, None], 1)
     assert ranking.gold_rank.tolist() == ranking.gold_tied.tolist() == [0, 0, 0, 0]
-    assert ranking.gold_place.tolist() == [0, 0, 0, 0] and np.isnan(ranking.gold_score).all()
+    assert ranking.gold_list_rank.tolist() == [0, 0, 0, 0] and np.isnan(ranking.gold_score).all()
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=40), st.integers(1, 40))
