@@ -35,9 +35,9 @@ from hyperprobe.probes.zero_shot.tables import (
     adds_tables,
     category_table,
     headline_tables,
-    largest_set,
     mcnemar_tables,
     metrics_tables,
+    on_largest_set,
     systematic_tables,
     tag_tables,
     without_repeated_captions,
@@ -91,8 +91,7 @@ class ZeroShotResult(Result):
         yield from without_repeated_captions(adds_tables(of["adds"]))
         yield from metrics_tables(of["metrics"])
         if paired:  # few items say little of this: only the largest set is shown
-            largest = largest_set(of["metrics"])["diagnostic"].iloc[0]
-            shown = {name: rows[rows["diagnostic"] == largest] for name, rows in of.items()}
+            shown = on_largest_set(of)
             yield from systematic_tables(shown["systematic"])
             yield from headline_tables(shown["metrics"])
             yield from mcnemar_tables(shown["mcnemar"])

@@ -21,6 +21,7 @@ from hyperprobe.probes.zero_shot.tables import (
     largest_set,
     mcnemar_tables,
     metrics_tables,
+    on_largest_set,
     subjects,
     systematic_tables,
     tag_tables,
@@ -57,12 +58,12 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
     """The part of zero-shot runs: what the models know, and whether it is systematic."""
     naming = naming_of(runs)
     tables = {name: naming.apply(together(runs, name, needs)) for name, needs in TABLES.items()}
-    metrics = tables["metrics"]
+    metrics, largest = tables["metrics"], on_largest_set(tables)
     return Part(
-        _headline(tables),
+        _headline(largest),
         tuple(subjects(metrics["model"])),
-        tuple(_findings(tables)),
-        tuple(_sections(tables)),
+        tuple(_findings(largest)),
+        tuple(_sections(tables, largest)),
         (best_model(metrics),),
     )
 
@@ -70,13 +71,12 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
 def pictures(metrics: pd.DataFrame, adds: pd.DataFrame) -> Iterator[Picture]:
     """What the question adds, where it has a control, and the accuracy of every model; on the
     largest set."""
-    largest = largest_set(metrics)
-    added = adds[adds["diagnostic"] == largest["diagnostic"].iloc[0]]
-    if len(added):
-        source = source_of(added, "adds.csv")
-        yield Picture("adds", adds_figure(added), ADDS_PICTURE, source)
-    source = source_of(largest, "metrics.csv")
-    yield Picture("accuracy", accuracy_figure(largest), PICTURE, source)
+    shown = on_largest_set({"metrics": metrics, "adds": adds})
+    if len(shown["adds"]):
+        source = source_of(shown["adds"], "adds.csv")
+        yield Picture("adds", adds_figure(shown["adds"]), ADDS_PICTURE, source)
+    source = source_of(shown["metrics"], "metrics.csv")
+    yield Picture("accuracy", accuracy_figure(shown["metrics"]), PICTURE, source)
 
 
 def naming_of(runs: Mapping[str, FinishedRun]) -> Naming:
@@ -149,13 +149,11 @@ def best_model(metrics: pd.DataFrame) -> str:
     return max(names, key=lambda name: float(rows[f"{PAIRED}{CALIBRATED}"][name]))
 
 
-def _headline(tables: Frames) -> str:
+def _headline(largest: Frames) -> str:
     """The main finding, about the best language model."""
-    model = best_model(tables["metrics"])
+    model = best_model(largest["metrics"])
     who = "the embedded model" if model == EMBEDDED else model
-    metrics = largest_set(tables["metrics"])
-    added = tables["adds"][tables["adds"]["diagnostic"] == metrics["diagnostic"].iloc[0]]
-    words = claims.headline(_row(added, model, PAIRED), who)
+    words = claims.headline(_row(largest["adds"], model, PAIRED), who)
     return words[0].upper() + words[1:]
 
 
@@ -165,14 +163,10 @@ def _row(table: pd.DataFrame, model: str, probe: str = "") -> pd.Series | None:
     return None if rows.empty else rows.iloc[0]
 
 
-def _findings(tables: Frames) -> Iterator[Finding]:
+def _findings(largest: Frames) -> Iterator[Finding]:
     """What the question adds and whether success is systematic, on the largest set."""
-    metrics = largest_set(tables["metrics"])
-    largest = metrics["diagnostic"].iloc[0]
-    added, related = (
-        table[table["diagnostic"] == largest] for table in (tables["adds"], tables["systematic"])
-    )
-    for name in subjects(metrics["model"])[:N_NAMED]:
+    added, related = largest["adds"], largest["systematic"]
+    for name in subjects(largest["metrics"]["model"])[:N_NAMED]:
         of_model = added[added["model"] == name]
         probes = [row for _, row in of_model[of_model["probe"] != PAIRED].iterrows()]
         for row in sorted(probes, key=claims.adds, reverse=True):  # what is shown comes first
@@ -184,13 +178,8 @@ def _findings(tables: Frames) -> Iterator[Finding]:
             yield Finding("Systematic?", text, str(in_both[RUN]), SYSTEMATIC, name)
 
 
-def _sections(tables: Frames) -> Iterator[Section]:
+def _sections(tables: Frames, largest: Frames) -> Iterator[Section]:
     metrics, added = tables["metrics"], tables["adds"]
-    largest = largest_set(metrics)
-    of_largest = {
-        name: table[table["diagnostic"] == largest["diagnostic"].iloc[0]]
-        for name, table in tables.items()
-    }
     pictured = list(pictures(metrics, added))
     yield Section(
         ADDS,
@@ -213,9 +202,9 @@ def _sections(tables: Frames) -> Iterator[Section]:
         "Any mixture of easy and hard categories makes singular and plural go together over all "
         "nouns. So they are compared within categories, and answer by answer.",
         blocks=(
-            *systematic_tables(of_largest["systematic"]),
-            *headline_tables(largest),
-            *mcnemar_tables(of_largest["mcnemar"]),
+            *systematic_tables(largest["systematic"]),
+            *headline_tables(largest["metrics"]),
+            *mcnemar_tables(largest["mcnemar"]),
             category_table(tables["breakdown"]),
             *tag_tables(tables["breakdown"]),
         ),

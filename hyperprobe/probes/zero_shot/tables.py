@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -53,6 +53,12 @@ def largest_set(table: pd.DataFrame) -> pd.DataFrame:
         return table
     totals = table.groupby("diagnostic", sort=False)[size].max().sum(axis=1)
     return table[table["diagnostic"] == totals.idxmax()]
+
+
+def on_largest_set(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The rows of all tables of a run on the set that is the largest in its `metrics`."""
+    diagnostic = largest_set(tables["metrics"])["diagnostic"].iloc[0]
+    return {name: table[table["diagnostic"] == diagnostic] for name, table in tables.items()}
 
 
 def has_paper_items(table: pd.DataFrame) -> bool:
