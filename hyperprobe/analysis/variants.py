@@ -11,27 +11,13 @@ from dataclasses import replace
 
 import pandas as pd
 
-from hyperprobe.lexicon.morphology import indefinite_article
+from hyperprobe.diagnostic.templates import Noun, Templates, fill_in
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.options import ARTICLES, Article
 from hyperprobe.probes.zero_shot.predictions import SINGULAR, predict_probe
 
 NEGATED = "negated"
-# {A} and {a} are the hyponym's article, {x} the hyponym, {b} the category's article.
-TEMPLATES = (
-    "The {x} is {b} [MASK].",
-    "Every {x} is {b} [MASK].",
-    "Any {x} is {b} [MASK].",
-    "{A} {x} is a kind of [MASK].",
-    "{A} {x} is a type of [MASK].",
-    "{A} {x} is a sort of [MASK].",
-    "{A} {x} is an example of {b} [MASK].",
-    "This is {a} {x}, so it is {b} [MASK].",
-    "{A} {x}, which is {b} [MASK], was there.",
-    "{A} {x} or some other [MASK] was there.",
-    "What kind of [MASK] is {a} {x}?",
-    "My favourite [MASK] is the {x}.",
-)
+TEMPLATES = Templates().wordings
 
 
 def ask_again(model: ClozeModel, frame: pd.DataFrame, article: Article) -> pd.DataFrame:
@@ -63,11 +49,10 @@ def one_prompt(article: Article) -> Article:
 
 def fill_template(frame: pd.DataFrame, template: str) -> list[str]:
     """The template's prompt for each item."""
-    prompts = []
-    for hyponym, hypernym in zip(frame["hyponym"], frame["hypernym"], strict=True):
-        a, b = indefinite_article(hyponym), indefinite_article(hypernym)
-        prompts.append(template.format(A=a.capitalize(), a=a, x=hyponym, b=b))
-    return prompts
+    return [
+        fill_in(template, Noun.english(hyponym), Noun.english(hypernym))
+        for hyponym, hypernym in zip(frame["hyponym"], frame["hypernym"], strict=True)
+    ]
 
 
 def with_run_prompt(
