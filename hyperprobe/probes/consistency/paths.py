@@ -1,0 +1,124 @@
+"""Where the nouns of a set stand in its taxonomy, and which words compete at a step of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import pairwise
+
+from wordfreq import zipf_frequency
+
+from hyperprobe.cloze import CandidateSet
+from hyperprobe.lexicon.taxonomy import ancestors, path_up
+from hyperprobe.probes.consistency.plan import Items
+
+LEAST, MOST = 4, 30  # words that compete at a level
+
+
+@dataclass(frozen=True)
+class Level:
+    """A step of a path: is something a `node`, or another kind of `parent`?
+
+    The right word is the first of the `candidates`; `kinds` are the nodes of all of them.
+    """
+
+    node: str
+    parent: str
+    candidates: CandidateSet
+    kinds: tuple[str, ...]
+
+
+class Paths:
+    """The paths of a set's nouns up its taxonomy."""
+
+    def __init__(self, items: Items) -> None:
+        self.items = items
+        self.taxonomy = items.of_set.taxonomy
+        self._levels: dict[tuple[str, str], Level | None] = {}
+
+    @cached_property
+    def nodes(self) -> list[str | None]:
+        """The node of each noun, None where the taxonomy has none."""
+        return [node if node in self.taxonomy else None for node in self.items.frame["synset"]]
+
+    @cached_property
+    def above(self) -> dict[str | None, frozenset[str]]:
+        """Node -> all nodes above it, and itself; nothing for None."""
+        found: dict[str | None, frozenset[str]] = {None: frozenset()}
+        for node in self.nodes:
+            if node is not None and node not in found:
+                found[node] = ancestors(self.taxonomy, node) | {node}
+        return found
+
+    @cached_property
+    def categories(self) -> list[str | None]:
+        """The node above each noun that its category names: of several the lowest one."""
+        return [
+            self._named(node, category)
+            for node, category in zip(self.nodes, self.items.frame["hypernym"], strict=True)
+        ]
+
+    def _named(self, node: str | None, category: str) -> str | None:
+        named = [kind for kind in self.above[node] if category in self.taxonomy.words(kind)]
+        return min(named, key=lambda n: (-len(ancestors(self.taxonomy, n)), n), default=None)
+
+    def path(self, i: int) -> list[str]:
+        """The nodes above the i-th noun, nearest first, through its category."""
+        node = self.nodes[i]
+        return [] if node is None else path_up(self.taxonomy, node, self.categories[i])
+
+    def outside(self, parent: str) -> list[int]:
+        """Nouns that are no kinds of `parent`, so that no kind of it is right for them."""
+        strangers = [
+            i
+            for i, node in enumerate(self.nodes)
+            if node is not None and parent not in self.above[node]
+        ]
+        return self.items.spread(strangers)
+
+    def levels(self, path: Sequence[str], noun: str) -> dict[Level, int]:
+        """The levels of a path that can be asked of a noun -> their steps from it.
+
+        A level takes enough kinds of one parent, and nouns that are none.
+        """
+        found = {}
+        for distance, (node, parent) in enumerate(pairwise(path), 1):
+            if (node, parent) not in self._levels:
+                self._levels[node, parent] = self._level(node, parent)
+            level = self._levels[node, parent]
+            if level is not None and noun not in level.candidates.index:
+                found[level] = distance
+        return found
+
+    def _level(self, node: str, parent: str) -> Level | None:
+        names = self.taxonomy.words(node)
+        kinds = {commonest(names): node}
+        for sibling in self.taxonomy.children(parent):
+            words = self.taxonomy.words(sibling)
+            if sibling != node and not set(names) & set(words):
+                kinds.setdefault(commonest(words), sibling)
+        right, *others = kinds
+        others.sort(key=lambda word: (-frequency(word), word))
+        words = (right, *others[: MOST - 1])
+        if len(words) < LEAST or not self.outside(parent):
+            return None
+        return Level(node, parent, CandidateSet(words), tuple(kinds[word] for word in words))
+
+    def related(self, i: int, j: int) -> bool:
+        """Whether two nouns are synonyms, or one is above the other."""
+        one, other = self.nodes[i], self.nodes[j]
+        return i == j or (
+            one is not None and (one in self.above[other] or other in self.above[one])
+        )
+
+
+@cache
+def frequency(word: str) -> float:
+    """The Zipf frequency of a word or name in English."""
+    return float(zipf_frequency(word, "en"))
+
+
+def commonest(words: Sequence[str]) -> str:
+    """The most frequent of a node's names; of equal ones the first."""
+    return max(words, key=frequency)
