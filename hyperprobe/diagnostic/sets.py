@@ -8,7 +8,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.diagnostic.templates import Noun, Templates
 from hyperprobe.lexicon.taxonomy import Taxonomy, WordNetTaxonomy
 
@@ -29,6 +29,11 @@ class DiagnosticSet:
     @cached_property
     def taxonomy(self) -> Taxonomy:
         return WordNetTaxonomy()
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the set's content, in hex."""
+        return frame_digest(self.frame)
 
     def noun(self, word: str) -> Noun:
         """A word with its forms."""

@@ -1,7 +1,7 @@
 """The wordings in which a set is asked, and the word forms that they need.
 
 In a template `[MASK]` is the slot; `{x}` is the noun, `{xs}` its plural, `{a}` its article and
-`{b}` the article of the answer; `{X}`, `{Xs}`, `{A}` begin with a capital letter.
+`{b}` the article of the answer; `{X}`, `{Xs}`, `{A}`, `{B}` begin with a capital letter.
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ class Noun:
 class Templates:
     """How a set is asked. What is empty is not asked.
 
-    `control` names the noun alone, `noun_free` none; `negated` denies, and `affirmed` affirms in
-    as many words; `wordings` are paraphrases of `singular`.
+    `control` names the noun alone, `noun_free` none; `reversed` and `control_reversed` swap noun
+    and slot; `negated` denies, and `affirmed` affirms in as many words; `wordings` are paraphrases
+    of `singular`.
     """
 
     singular: str = "{A} {x} is {b} [MASK]."
     plural: str = "{Xs} are [MASK]."
     control: str = "{x} [MASK]."
     control_plural: str = "{xs} [MASK]."
+    reversed: str = "{B} [MASK] is {a} {x}."
+    control_reversed: str = "[MASK] {x}."
     negated: str = "{A} {x} is not {b} [MASK]."
-    affirmed: str = "{A} {x} is clearly {b} [MASK]."
+    affirmed: str = "{A} {x} is also {b} [MASK]."
     noun_free: str = "It is {b} [MASK]."
     noun_free_plural: str = "They are [MASK]."
     wordings: tuple[str, ...] = (
@@ -58,7 +61,7 @@ class Templates:
         "My favourite [MASK] is the {x}.",
     )
 
-    MARKS: ClassVar[tuple[str, ...]] = ("x", "X", "xs", "Xs", "a", "A", "b")
+    MARKS: ClassVar[tuple[str, ...]] = ("x", "X", "xs", "Xs", "a", "A", "b", "B")
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -73,7 +76,7 @@ def fill_in(template: str, noun: Noun, answer: Noun | None = None) -> str:
     Without an answer, the article goes together with the space after it.
     """
     if answer is None or not answer.article:
-        template = template.replace("{b} ", "")
+        template = template.replace("{b} ", "").replace("{B} ", "")
     return template.format(
         x=noun.singular,
         X=_capitalised(noun.singular),
@@ -82,6 +85,7 @@ def fill_in(template: str, noun: Noun, answer: Noun | None = None) -> str:
         a=noun.article,
         A=_capitalised(noun.article),
         b=answer.article if answer else "",
+        B=_capitalised(answer.article if answer else ""),
     )
 
 

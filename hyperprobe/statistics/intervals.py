@@ -82,3 +82,17 @@ def newcombe_interval(first: float, n: int, second: float, m: int) -> tuple[floa
         difference - float(np.hypot(first - low, other_high - second)),
         difference + float(np.hypot(high - first, second - other_low)),
     )
+
+
+def fisher_interval(correlation: float, n: int) -> tuple[float, float]:
+    """95 % interval of a correlation of `n` pairs by Fisher's transformation; NaN for n < 4.
+
+    Of Spearman's the standard error is that of Bonett & Wright (2000).
+    """
+    if n < 4 or not abs(correlation) <= 1:
+        return float("nan"), float("nan")
+    if abs(correlation) == 1:
+        return correlation, correlation
+    half = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt((1 + correlation**2 / 2) / (n - 3))
+    centre = np.arctanh(correlation)
+    return float(np.tanh(centre - half)), float(np.tanh(centre + half))

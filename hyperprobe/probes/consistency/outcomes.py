@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 from hyperprobe.statistics.calibration import without_bias
 from hyperprobe.statistics.ranks import success
 
+TRANSITIVITY, TYPICALITY = "transitivity", "typicality"
+PLAIN = "plain question"  # the first of the wordings
 KEYS = ("diagnostic", "model", "probe", "question", "item")
 ABOUT = ("hypernym", "synset", "zipf", "distance", "rating")
 
 
 def outcomes(predictions: pd.DataFrame) -> pd.DataFrame:
-    """One row for each question, with `raw` and `calibrated` outcomes, `chance` and the `margin`.
+    """One row for each question, with `raw` and `calibrated` outcomes, `chance` and the `margin`;
+    the questions of transitivity, which follow from others, are among them.
 
     An outcome is 1 where the right candidate alone scores highest, a fraction where it ties, 0
     where it cannot be scored. `chance` is one of the candidates. The margin is the calibrated
@@ -36,7 +39,25 @@ def outcomes(predictions: pd.DataFrame) -> pd.DataFrame:
     with np.errstate(invalid="ignore"):
         margin = gold - best_other
     table["margin"] = np.where(np.isfinite(margin), margin, np.nan)
-    return table
+    return pd.concat([table, _transitivity(table)], ignore_index=True)
+
+
+def _transitivity(asked: pd.DataFrame) -> pd.DataFrame:
+    """Questions whose premises hold: where a model is right that a robin is a bird, asked plainly,
+    and that a bird is an animal, is it right that a robin is an animal? (Lin & Ng 2022)
+
+    One for each step above the category. `chance` is the share of all nouns of the category that
+    are right at that step, whether the model knows their category or not.
+    """
+    keys = ["diagnostic", "model"]
+    steps = asked[(asked["probe"] == "steps") & (asked["calibrated"] == 1)]
+    plain = asked[(asked["probe"] == "wordings") & (asked["question"] == PLAIN)]
+    known = plain.loc[plain["calibrated"] == 1, [*keys, "item"]]
+    above = steps[[*keys, "question", "item"]].rename(columns={"item": "hypernym"})
+    chains = asked[asked["probe"] == "levels"].merge(above, on=[*keys, "question", "hypernym"])
+    step = chains.groupby([*keys, "question", "hypernym"])["calibrated"]
+    chains = chains.assign(probe=TRANSITIVITY, chance=step.transform("mean"))
+    return chains.merge(known, on=[*keys, "item"])[asked.columns]
 
 
 def _right(

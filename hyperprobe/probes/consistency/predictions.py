@@ -9,10 +9,9 @@ from hyperprobe.models.base import ClozeModel, TextModel
 from hyperprobe.models.blocks import score_blocks
 from hyperprobe.names import CONTROL, RANDOM
 from hyperprobe.probes.consistency import (
-    direction,
+    heights,
     inheritance,
     levels,
-    negation,
     siblings,
     typicality,
     wordings,
@@ -38,12 +37,12 @@ def predict(model: ClozeModel, of_set: DiagnosticSet) -> pd.DataFrame:
         if templates.control and not model.name.startswith(RANDOM):
             name = f"{CONTROL}{model.name}"
             asked += [(name, plan) for plan in _word_plans(items, paths, templates.control)]
-            asked.append((name, direction.plan(items, templates.control)))
+            asked.append((name, heights.direction(items, control=True)))
             asked.append((name, typicality.plan(items, templates.control)))
         every = [templates.singular, *templates.wordings]
         asked += [(model.name, plan) for plan in _word_plans(items, paths, *every)]
-        asked.append((model.name, direction.plan(items, templates.singular)))
-        asked.append((model.name, negation.plan(items)))
+        asked.append((model.name, heights.direction(items)))
+        asked.append((model.name, heights.negation(items)))
         asked.append((model.name, inheritance.plan(items, unknown_names(model))))
         asked.append((model.name, typicality.plan(items, templates.singular)))
     scores = iter(score_blocks(model, [block for _, plan in asked for block in plan.blocks]))

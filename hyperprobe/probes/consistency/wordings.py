@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.models.base import Scores
 from hyperprobe.models.blocks import Block
+from hyperprobe.probes.consistency.outcomes import PLAIN
 from hyperprobe.probes.consistency.plan import Items, Plan, Row, row
 from hyperprobe.statistics.calibration import biases
 
@@ -14,18 +15,22 @@ PROBE = "wordings"
 
 
 def plan(items: Items, templates: Sequence[str]) -> Plan:
-    """One question for each template; a knowing-nothing model is right on one of n categories."""
+    """One question for each template, the first of which is the plain one.
+
+    Chance is one of the categories.
+    """
     candidates = CandidateSet.of(items.categories)
     blocks = [Block(tuple(items.clozes(template)), candidates) for template in templates]
 
     def rows(scores: Sequence[Scores]) -> list[Row]:
         made = []
-        for template, of_template in zip(templates, scores, strict=True):
+        names = [PLAIN, *templates[1:]]
+        for name, of_template in zip(names, scores, strict=True):
             bias = biases(of_template.astype(float))
             made += [
                 row(
                     PROBE,
-                    template,
+                    name,
                     items.about(i),
                     items.categories[gold],
                     items.categories,
