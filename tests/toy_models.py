@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.base import Ranking, rank_scores
 
 EXTENDED = "lm-diagnostic-extended"
-FRAME = load_diagnostic(EXTENDED)
+ASKED = load_set(EXTENDED)
+FRAME = ASKED.frame
 CATEGORIES = tuple(FRAME["hypernym"].drop_duplicates())
 ZIPF = dict(zip(FRAME["hyponym"], FRAME["zipf"], strict=True))
 ZIPF |= dict(zip(FRAME["hyponym_plural"], FRAME["zipf"], strict=True))

@@ -10,8 +10,8 @@ import pandas as pd
 
 from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.outcomes import titled
-from hyperprobe.analysis.variants import TEMPLATES, each_asked, one_prompt
-from hyperprobe.options import Article
+from hyperprobe.analysis.variants import NEGATED, each_asked
+from hyperprobe.options import ARTICLES, Article
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW, answers, right_answers
 from hyperprobe.probes.zero_shot.tables import largest_set, raw_and_calibrated
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
@@ -47,7 +47,7 @@ def template_accuracy(asked: pd.DataFrame, article: Article, seed: int = 0) -> p
     """
     rows = []
     for about, tables in each_asked(asked):
-        of_set = right_answers(tables[one_prompt(article)])
+        of_set = right_answers(tables[article])
         for template, table in _templates(tables, article).items():
             right = right_answers(table)
             p = np.nan if template == PROMPT else mcnemar_exact(right == 1, of_set == 1)[2]
@@ -126,8 +126,9 @@ def _components(right: pd.DataFrame, categories: pd.Series) -> dict[str, float]:
 
 
 def _templates(tables: dict[str, pd.DataFrame], article: Article) -> dict[str, pd.DataFrame]:
-    of_set = {PROMPT: tables[one_prompt(article)]}
-    return of_set | {name: tables[name] for name in TEMPLATES if name in tables}
+    of_set = {PROMPT: tables[article]}
+    others = [name for name in tables if name not in (*ARTICLES, NEGATED)]
+    return of_set | {name: tables[name] for name in others}
 
 
 def _spread_table(table: pd.DataFrame) -> Iterator[Table]:

@@ -5,7 +5,7 @@ A node of WordNet is a synset's name (`robin.n.01`), one of a user's taxonomy it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Any, Protocol
 
@@ -65,8 +65,40 @@ class EdgeTaxonomy:
             self._children.setdefault(parent, []).append(child)
 
     @cached_property
-    def nodes(self) -> frozenset[str]:
-        return frozenset(self._parents) | frozenset(self._children)
+    def nodes(self) -> dict[str, None]:
+        """Every node, those that are children first, in the order of their edges."""
+        return dict.fromkeys([*self._parents, *self._children])
+
+    @property
+    def edges(self) -> Iterator[tuple[str, str]]:
+        """(child, parent), each child's together."""
+        for child, parents in self._parents.items():
+            for parent in parents:
+                yield child, parent
+
+    def roots(self) -> list[str]:
+        """The nodes without a parent."""
+        return [node for node in self.nodes if node not in self._parents]
+
+    def cycle(self) -> list[str]:
+        """A path of nodes, each with its parent after it, that ends where it began; or none."""
+        done: set[str] = set()
+        for start in self._parents:
+            path: dict[str, None] = {}
+            agenda = [(start, True)]
+            while agenda:
+                node, enters = agenda.pop()
+                if not enters:
+                    del path[node]
+                    done.add(node)
+                elif node in path:
+                    nodes = list(path)
+                    return [*nodes[nodes.index(node) :], node]
+                elif node not in done:
+                    path[node] = None
+                    agenda.append((node, False))
+                    agenda += [(parent, True) for parent in self.parents(node)]
+        return []
 
     def __contains__(self, node: object) -> bool:
         return node in self.nodes
@@ -94,6 +126,18 @@ def ancestors(taxonomy: Taxonomy, node: str) -> frozenset[str]:
                 seen.add(parent)
                 agenda.append(parent)
     return frozenset(seen)
+
+
+def below(taxonomy: Taxonomy, node: str) -> list[str]:
+    """All nodes below a node, each once, the nearest first."""
+    found: dict[str, None] = {}
+    agenda = [node]
+    for above in agenda:  # grows while it is read
+        for child in taxonomy.children(above):
+            if child not in found:
+                found[child] = None
+                agenda.append(child)
+    return list(found)
 
 
 def path_up(taxonomy: Taxonomy, node: str, through: str | None = None) -> list[str]:

@@ -18,6 +18,7 @@ from hyperprobe.cloze import SLOT
 from hyperprobe.data.files import table
 from hyperprobe.diagnostic.build import CATEGORIES, NAMES
 from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.models.static import load_vectors
 from recipe.arms import (
@@ -172,7 +173,7 @@ def test_every_filled_prompt_is_contamination():
     ):
         assert contaminated(text), text
     for template in TEMPLATES:
-        for prompt in fill_template(load_diagnostic(NAMES[0]), template):
+        for prompt in fill_template(load_set(NAMES[0]), template):
             assert contaminated(prompt.replace(SLOT, "fish"))
     assert not contaminated("A robin is a bird of the thrush family.")
     assert not contaminated("It is a bird.")

@@ -69,9 +69,8 @@ class Items:
 
     @cached_property
     def _article(self) -> Noun:
-        """The article before every slot, that of most categories: so it gives nothing away."""
-        articles = [self.of_set.noun(category).article for category in self.categories]
-        return Noun("", "", max(articles, key=articles.count))
+        """The one article before every slot, so that it gives nothing away."""
+        return Noun("", "", self.of_set.common_article)
 
     def cloze(self, template: str, word: str, before: str = "") -> Cloze:
         """The template's prompt about a word, behind the text `before`."""

@@ -16,7 +16,7 @@ from typing import ClassVar, Unpack
 import pandas as pd
 
 from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED
-from hyperprobe.diagnostic.sets import DiagnosticSet, load_set
+from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
 from hyperprobe.models.load import LastLoaded, identify, load_model
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, StrPath, is_vectors, listed
@@ -26,6 +26,7 @@ from hyperprobe.options import (
     ConsistencyControl,
     ModelKeywords,
     ModelOptions,
+    Pll,
     check_choices,
     check_seed,
 )
@@ -45,7 +46,7 @@ from hyperprobe.runs.run import Run
 
 PREDICTIONS = "predictions.parquet"
 # Answers of several word pieces are many here. One text for all of a length is enough then.
-PLL = "all-masked"
+PLL: Pll = "all-masked"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -107,7 +108,7 @@ def consistency(
     if "random" in controls:
         names += [f"{RANDOM}{n}" for n in models if not is_vectors(n) and not n.startswith(RANDOM)]
     names = list(dict.fromkeys(names))
-    sets = {name: load_set(name) for name in dict.fromkeys(diagnostics)}
+    sets = load_sets(diagnostics)
     settings = {
         "models": {name: identify(name) for name in names},
         "diagnostics": {name: of_set.digest for name, of_set in sets.items()},

@@ -15,7 +15,7 @@ from typing import ClassVar, Unpack
 import pandas as pd
 
 from hyperprobe.diagnostic.build import NAMES
-from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
+from hyperprobe.diagnostic.sets import default_article, load_sets
 from hyperprobe.models.load import identify
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, StrPath, listed
@@ -102,7 +102,7 @@ class ZeroShotResult(Result):
 def zero_shot(
     models: GivenModels = EMBEDDED,
     diagnostics: str | Sequence[str] = NAMES,
-    article: Article = "gold",
+    article: Article | None = None,
     controls: ZeroShotControl | Sequence[ZeroShotControl] = (),
     results: StrPath = RESULTS,
     seed: int = 0,
@@ -110,6 +110,7 @@ def zero_shot(
 ) -> ZeroShotResult:
     """Ask `models` and the baselines about `diagnostics` (set names or files).
 
+    Without an `article` policy it is that of `default_article`.
     `controls` adds to the baselines: `shuffled`, the contexts with their words in
     random order; `random`, each language model with random weights in its shape.
     Keywords are the fields of `ModelOptions`. Each (set, model) is stored when it is
@@ -117,15 +118,17 @@ def zero_shot(
     input.
     """
     models, diagnostics, controls = model_names(models), listed(diagnostics), listed(controls)
+    if article is None:
+        article = default_article(diagnostics)
     given = dict(locals())
     options = ModelOptions(**keywords)
     check_seed(seed)
     setting = Setting(article, "shuffled" in controls, options)
     names = with_baselines(models, controls)
-    frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
+    sets = load_sets(diagnostics)
     settings = {
         "models": {name: identify(name) for name in names},
-        "diagnostics": {name: frame_digest(frame) for name, frame in frames.items()},
+        "diagnostics": {name: one.digest for name, one in sets.items()},
         **setting.identity(),
     }
     run = Run(results, "zero-shot", settings, given)
@@ -133,7 +136,7 @@ def zero_shot(
         run,
         Models(names),
         [Unit(name, setting) for name in names],
-        frames,
+        sets,
         lambda unit, diagnostic: f"{unit.name} on {diagnostic}",
         "zero-shot",
     ).drop(columns="unit")

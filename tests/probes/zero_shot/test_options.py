@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hyperprobe.analysis import variants
 from hyperprobe.analysis.analyze import analyze
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.options import ModelOptions
@@ -23,13 +22,15 @@ SCORES = ["score_reptile", "score_insect", "score_mammal"]
 def nouns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Six nouns; and, to save time, no vectors beside the models and one paraphrase."""
     monkeypatch.setattr(ask, "EMBEDDED_VECTORS", ())
-    monkeypatch.setattr(variants, "TEMPLATES", variants.TEMPLATES[:1])
     rows = load_diagnostic("lm-diagnostic").drop(columns="negated")
     rows = rows[rows["hypernym"].isin(["bird", "insect", "fish"])].head(6)
     plurals = {f"{word}s": f"{long}s" for word, long in LONG.items()} | {"fish": "mammals"}
     rows = rows.replace({"hypernym": LONG, "hypernym_plural": plurals})
     path = tmp_path / "six.tsv"
     rows.to_csv(path, sep="\t", index=False)
+    (tmp_path / "six.templates.toml").write_text(
+        'negated = ""\nwordings = ["The {x} is {b} [MASK]."]\n'
+    )
     return str(path)
 
 
