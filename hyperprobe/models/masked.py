@@ -43,6 +43,8 @@ TRIM_EVERY = 8  # blocks
 Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, positions of the slot's masks
+# Token ids -> position -> [(token that is asked there, which of all scores it adds to)]
+Asked = dict[tuple[int, ...], dict[int, list[tuple[int, int]]]]
 
 
 @dataclass(frozen=True)
@@ -240,13 +242,15 @@ class MaskedModel(LanguageModel):
 
     def score_blocks(self, blocks: Sequence[Block]) -> list[Scores]:
         """`score` of each block; a text that several of them need is run once."""
+        if not blocks:
+            return []
+        asked: Asked = {}
+        encoded: dict[int, dict[Cloze, Row]] = {}
         ends = np.cumsum([len(block.clozes) * len(block.candidates) for block in blocks])
-        # (token ids) -> position -> [(token, which of all scores it adds to)]
-        asked: dict[tuple[int, ...], dict[int, list[tuple[int, int]]]] = {}
-        for block, end in zip(blocks, ends, strict=True):
-            self._ask(block, int(end) - len(block.clozes) * len(block.candidates), asked)
+        for start, block in zip((0, *ends), blocks, strict=False):
+            self._ask(block, int(start), encoded, asked)
         texts = sorted(asked, key=lambda ids: (len(asked[ids]), -len(ids), ids))
-        scores = torch.zeros(int(ends[-1]) if blocks else 0, dtype=self.precision)
+        scores = torch.zeros(int(ends[-1]), dtype=self.precision)
         with progress(f"scoring with {self.name}", len(texts)) as advance, torch.inference_mode():
             for _, alike in groupby(texts, key=lambda ids: len(asked[ids])):
                 self._add_texts(list(alike), asked, scores, advance)
@@ -260,30 +264,32 @@ class MaskedModel(LanguageModel):
         return made
 
     def _ask(
-        self,
-        block: Block,
-        start: int,
-        asked: dict[tuple[int, ...], dict[int, list[tuple[int, int]]]],
+        self, block: Block, start: int, encoded: dict[int, dict[Cloze, Row]], asked: Asked
     ) -> None:
-        """Add a block's texts to `asked`; its scores begin at `start`."""
-        n = len(block.candidates)
+        """Add a block's questions to `asked`; its scores begin at `start`. `encoded` has the texts
+        that are tokenised already, by the number of their masks."""
         for at in dict.fromkeys(map(boundary, block.clozes)):
-            rows = [i for i, cloze in enumerate(block.clozes) if boundary(cloze) == at]
             spelled = self.spell(block.candidates.words, at)
             for size in dict.fromkeys(map(len, spelled)):
-                encoded = self._encode([block.clozes[i] for i in rows], size)
+                known = encoded.setdefault(size, {})
+                new = [c for c in dict.fromkeys(block.clozes) if c not in known]
+                if new:
+                    known.update(zip(new, self._encode(new, size), strict=True))
                 of_size = [(c, ids) for c, ids in enumerate(spelled) if len(ids) == size]
-                for i, (ids, positions) in zip(rows, encoded, strict=True):
+                for i, cloze in enumerate(block.clozes):
+                    if boundary(cloze) != at:
+                        continue
+                    ids, positions = known[cloze]
                     for column, pieces in of_size:
                         for j, piece in enumerate(pieces):
                             shown = _shown(ids, positions, self._slot(pieces, j))
                             questions = asked.setdefault(shown, {}).setdefault(positions[j], [])
-                            questions.append((piece, start + i * n + column))
+                            questions.append((piece, start + i * len(block.candidates) + column))
 
     def _add_texts(
         self,
         texts: list[tuple[int, ...]],
-        asked: dict[tuple[int, ...], dict[int, list[tuple[int, int]]]],
+        asked: Asked,
         scores: torch.Tensor,
         advance: Callable[[int], None],
     ) -> None:
