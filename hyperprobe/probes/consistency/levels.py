@@ -23,6 +23,7 @@ def plan(items: Items, paths: Paths, template: str) -> Plan:
     Each word is calibrated over nouns that are no kinds of the parent. Chance is one of the words.
     """
     asked = [paths.levels(paths.path(i), noun) for i, noun in enumerate(items.nouns)]
+    nodes = dict(zip(items.frame["hypernym"], paths.categories, strict=True))
     heads = category_levels(items, paths)
     nouns: dict[Level, list[int]] = {}
     for i, of_noun in enumerate(asked):
@@ -50,24 +51,27 @@ def plan(items: Items, paths: Paths, template: str) -> Plan:
             n, m = len(outside[level]), len(nouns[level])
             bias = mean_over(of_level[:n])
             for i, found in zip(nouns[level], of_level[n : n + m], strict=True):
-                # What is true of the noun by another path is no wrong answer.
-                above = paths.above[paths.nodes[i]]
-                kept = [k for k, kind in enumerate(level.kinds) if k == 0 or kind not in above]
                 about = {**items.about(i), "distance": asked[i][level]}
-                made.append(_row(PROBE, level, about, kept, found, bias))
-            every = list(range(len(level.kinds)))
+                # What is true of the noun in another way is no wrong answer.
+                true = paths.true_words(paths.nodes[i])
+                made.append(_row(PROBE, level, about, true, found, bias))
             for category, found in zip(categories[level], of_level[n + m :], strict=True):
                 about = {"item": category, "hypernym": category, "synset": category}
                 about["distance"] = heads[category][level]
-                made.append(_row(STEPS, level, about, every, found, bias))
+                true = paths.true_words(nodes[category])
+                made.append(_row(STEPS, level, about, true, found, bias))
         return made
 
     return Plan(tuple(blocks), rows)
 
 
-def _row(probe: str, level: Level, about: Row, kept: list[int], found: Scores, bias: Matrix) -> Row:
-    words = [level.candidates.words[k] for k in kept]
-    return row(probe, level.node, about, words[0], words, found[kept], bias[kept])
+def _row(
+    probe: str, level: Level, about: Row, true: frozenset[str], found: Scores, bias: Matrix
+) -> Row:
+    words = level.candidates.words
+    kept = [k for k, word in enumerate(words) if k == 0 or word not in true]
+    asked = [words[k] for k in kept]
+    return row(probe, level.node, about, asked[0], asked, found[kept], bias[kept])
 
 
 def category_levels(items: Items, paths: Paths) -> dict[str, dict[Level, int]]:

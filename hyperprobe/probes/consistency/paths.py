@@ -20,13 +20,12 @@ LEAST, MOST = 4, 30  # words that compete at a level
 class Level:
     """A step of a path: is something a `node`, or another kind of `parent`?
 
-    The right word is the first of the `candidates`; `kinds` are the nodes of all of them.
+    The right word is the first of the `candidates`.
     """
 
     node: str
     parent: str
     candidates: CandidateSet
-    kinds: tuple[str, ...]
 
 
 class Paths:
@@ -36,20 +35,27 @@ class Paths:
         self.items = items
         self.taxonomy = items.of_set.taxonomy
         self._levels: dict[tuple[str, str], Level | None] = {}
+        self._above: dict[str | None, frozenset[str]] = {}
+        self._true: dict[str | None, frozenset[str]] = {}
 
     @cached_property
     def nodes(self) -> list[str | None]:
         """The node of each noun, None where the taxonomy has none."""
         return [node if node in self.taxonomy else None for node in self.items.frame["synset"]]
 
-    @cached_property
-    def above(self) -> dict[str | None, frozenset[str]]:
-        """Node -> all nodes above it, and itself; nothing for None."""
-        found: dict[str | None, frozenset[str]] = {None: frozenset()}
-        for node in self.nodes:
-            if node is not None and node not in found:
-                found[node] = ancestors(self.taxonomy, node) | {node}
-        return found
+    def above(self, node: str | None) -> frozenset[str]:
+        """All nodes above a node, and itself; nothing for None."""
+        if node not in self._above:
+            found = frozenset[str]() if node is None else ancestors(self.taxonomy, node) | {node}
+            self._above[node] = found
+        return self._above[node]
+
+    def true_words(self, node: str | None) -> frozenset[str]:
+        """All names of a node and of what is above it: none of them is a wrong answer."""
+        if node not in self._true:
+            names = (word for kind in self.above(node) for word in self.taxonomy.words(kind))
+            self._true[node] = frozenset(names)
+        return self._true[node]
 
     @cached_property
     def categories(self) -> list[str | None]:
@@ -60,8 +66,8 @@ class Paths:
         ]
 
     def _named(self, node: str | None, category: str) -> str | None:
-        named = [kind for kind in self.above[node] if category in self.taxonomy.words(kind)]
-        return min(named, key=lambda n: (-len(ancestors(self.taxonomy, n)), n), default=None)
+        named = [kind for kind in self.above(node) if category in self.taxonomy.words(kind)]
+        return min(named, key=lambda kind: (-len(self.above(kind)), kind), default=None)
 
     def path(self, i: int) -> list[str]:
         """The nodes above the i-th noun, nearest first, through its category."""
@@ -73,7 +79,7 @@ class Paths:
         strangers = [
             i
             for i, node in enumerate(self.nodes)
-            if node is not None and parent not in self.above[node]
+            if node is not None and parent not in self.above(node)
         ]
         return self.items.spread(strangers)
 
@@ -93,23 +99,22 @@ class Paths:
 
     def _level(self, node: str, parent: str) -> Level | None:
         names = self.taxonomy.words(node)
-        kinds = {commonest(names): node}
+        right, others = commonest(names), set()
         for sibling in self.taxonomy.children(parent):
             words = self.taxonomy.words(sibling)
             if sibling != node and not set(names) & set(words):
-                kinds.setdefault(commonest(words), sibling)
-        right, *others = kinds
-        others.sort(key=lambda word: (-frequency(word), word))
-        words = (right, *others[: MOST - 1])
-        if len(words) < LEAST or not self.outside(parent):
+                others.add(commonest(words))
+        ordered = sorted(others - {right}, key=lambda word: (-frequency(word), word))
+        candidates = (right, *ordered[: MOST - 1])
+        if len(candidates) < LEAST or not self.outside(parent):
             return None
-        return Level(node, parent, CandidateSet(words), tuple(kinds[word] for word in words))
+        return Level(node, parent, CandidateSet(candidates))
 
     def related(self, i: int, j: int) -> bool:
         """Whether two nouns are synonyms, or one is above the other."""
         one, other = self.nodes[i], self.nodes[j]
         return i == j or (
-            one is not None and (one in self.above[other] or other in self.above[one])
+            one is not None and (one in self.above(other) or other in self.above(one))
         )
 
 
