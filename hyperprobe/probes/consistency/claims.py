@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from hyperprobe.names import CONTROL
+from hyperprobe.probes.consistency.metrics import CONTROLLED
 from hyperprobe.render.document import Finding
 from hyperprobe.render.table import RUN
 from hyperprobe.statistics.stratified import is_gain
@@ -21,7 +23,9 @@ PROFILE, NOUNS, TYPICALITY = "consistency", "consistency-nouns", "consistency-ty
 def shown(profile: pd.DataFrame, model: str) -> list[str]:
     """The probes in which a model is shown to do better than what needs no knowledge."""
     rows = profile[profile["model"] == model]
-    return [str(row["probe"]) for _, row in rows.iterrows() if is_gain(row)]
+    # Vectors have no control: all that they have is what goes together with the noun.
+    can = rows["noun_alone"].notna() | ~rows["probe"].isin(CONTROLLED)
+    return [str(row["probe"]) for _, row in rows[can].iterrows() if is_gain(row)]
 
 
 def headline(profile: pd.DataFrame, model: str, who: str) -> str:
@@ -57,10 +61,12 @@ def findings(
         yield Finding("Not shown", f"that {text}", run, PROFILE, model)
     for _, row in summary[summary["model"] == model].iterrows():
         yield Finding("Through and through", _known(row, model), run, NOUNS, model)
-    for _, row in typicality[
-        (typicality["model"] == model) & (typicality["category"] == "all")
-    ].iterrows():
-        yield Finding("Typicality", _typical(row, model), run, TYPICALITY, model)
+    together = typicality[typicality["category"] == "all"].set_index("model")
+    if model in together.index:
+        control = f"{CONTROL}{model}"
+        alone = together.loc[control] if control in together.index else None
+        text = _typical(together.loc[model], alone, model)
+        yield Finding("Typicality", text, run, TYPICALITY, model)
 
 
 def _share(row: pd.Series, model: str) -> str:
@@ -69,8 +75,8 @@ def _share(row: pd.Series, model: str) -> str:
 
 def _adds(row: pd.Series) -> str:
     low, high = row["adds_low"], row["adds_high"]
-    control = row["control"] if row["control"] > row["chance"] else row["chance"]
-    what = "the noun alone" if row["control"] > row["chance"] else "chance"
+    control = row["noun_alone"] if row["noun_alone"] > row["chance"] else row["chance"]
+    what = "the noun alone" if row["noun_alone"] > row["chance"] else "chance"
     return f"({row['adds']:+.1f} points [{low:.1f}, {high:.1f}] over {what}, {control:.1f} %)"
 
 
@@ -85,15 +91,16 @@ def _known(row: pd.Series, model: str) -> str:
     return f"{text}."
 
 
-def _typical(row: pd.Series, model: str) -> str:
-    given = f"{row['given_frequency']:.2f} [{row['given_frequency_low']:.2f}, "
-    given += f"{row['given_frequency_high']:.2f}]"
-    if row["given_frequency_low"] > 0:
-        return (
-            f"{model} is the surer of a category, the more typical people find the word: rank "
-            f"correlation {given} given the word's frequency."
-        )
-    return (
-        f"not shown that {model} is surer of typical words: rank correlation {given}, given the "
-        "word's frequency."
-    )
+def _typical(row: pd.Series, alone: pd.Series | None, model: str) -> str:
+    what = f"rank correlation {_given(row)} given the word's frequency"
+    if not row["given_frequency_low"] > 0:
+        return f"not shown that {model} is surer of typical words: {what}."
+    told = f"{model} is the surer of a category, the more typical people find the word: {what}"
+    if alone is not None and alone["given_frequency_low"] > 0:
+        return f"{told}; but so it is from the word alone ({_given(alone)})."
+    return f"{told}."
+
+
+def _given(row: pd.Series) -> str:
+    value, low, high = (row[f"given_frequency{end}"] for end in ("", "_low", "_high"))
+    return f"{value:.2f} [{low:.2f}, {high:.2f}]"

@@ -25,7 +25,7 @@ def profile_figure(profile: pd.DataFrame) -> Any:
             value = rows["calibrated"].to_numpy(float)
             ends = np.abs(rows[["calibrated_low", "calibrated_high"]].to_numpy(float).T - value)
             panel.bar(at, value, 0.62, color=SERIES[0], yerr=ends, ecolor=INK, label="right")
-            needs_none = rows[["chance", "control"]].max(axis=1).to_numpy(float)
+            needs_none = rows[["chance", "noun_alone"]].max(axis=1).to_numpy(float)
             panel.hlines(needs_none, at - 0.42, at + 0.42, color=SERIES[1], linewidth=2.2)
             for x in at[np.isnan(value)]:
                 panel.text(x, 6, "–", ha="center", color=MUTED)

@@ -47,10 +47,10 @@ def profile(nouns: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
 
     Over `n_items` nouns; `n_unasked` others of the set have nothing to ask. `calibrated` is the
     mean over nouns, `raw` the same without calibration, `all` the share of nouns that are right in
-    all questions of the probe. `chance` is what a guess scores, `control` the noun alone where it
-    can be asked (NaN elsewhere). `adds` is `calibrated` less the higher of the two, noun by noun,
-    with its interval over synsets and over categories, the `p_value` of a t test and `p_holm`,
-    adjusted for all rows of the set.
+    all questions of the probe. `chance` is what a guess scores, `noun_alone` the control prompt
+    where it can be asked (NaN elsewhere). `adds` is `calibrated` less the higher of the two, noun
+    by noun, with its interval over synsets and over categories, the `p_value` of a t test and
+    `p_holm`, adjusted for all rows of the set.
     """
     rows = []
     for diagnostic, of_set in nouns.groupby("diagnostic", sort=False):
@@ -81,7 +81,7 @@ def _share(part: pd.DataFrame, alone: pd.Series, seed: int) -> dict[str, Any]:
         **share_columns("calibrated", part["calibrated"]),
         **share_columns("all", part["all"]),
         "chance": 100 * chance.mean(),
-        "control": 100 * alone.mean(),
+        "noun_alone": 100 * alone.mean(),
         **paired_columns("adds", difference, part["synset"], seed),
         "adds_categories_low": 100 * over.low,
         "adds_categories_high": 100 * over.high,
@@ -100,7 +100,7 @@ def _p_value(differences: Any) -> float:
 
 def level_curve(asked: pd.DataFrame) -> pd.DataFrame:
     """One row for each (diagnostic, model, distance): `calibrated` with its interval, `chance`
-    and the `control`, at so many steps above the noun, over `n_items` nouns."""
+    and `noun_alone`, at so many steps above the noun, over `n_items` nouns."""
     levels = asked[asked["probe"] == "levels"]
     rows = []
     for diagnostic, of_set in levels.groupby("diagnostic", sort=False):
@@ -116,7 +116,7 @@ def level_curve(asked: pd.DataFrame) -> pd.DataFrame:
                         "n_items": len(at),
                         **share_columns("calibrated", at["calibrated"]),
                         "chance": 100 * at["chance"].mean(),
-                        "control": 100 * alone.mean() if len(alone) else np.nan,
+                        "noun_alone": 100 * alone.mean() if len(alone) else np.nan,
                     }
                 )
     return pd.DataFrame(rows)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from hyperprobe.names import CONTROL
+from hyperprobe.probes.consistency.outcomes import TRANSITIVITY
 from hyperprobe.render.table import (
     Table,
     count,
@@ -22,31 +23,32 @@ N_LISTED = 12  # nouns in a list
 
 
 def profile_tables(profile: pd.DataFrame) -> Iterator[Table]:
-    """One table for each set: every probe of every model, beside what needs no knowledge."""
-    for diagnostic, rows in without_controls(profile).groupby("diagnostic", sort=False):
-        unasked = rows.drop_duplicates("probe")
+    """One table for each set and model: every probe, beside what needs no knowledge."""
+    about = ["diagnostic", "model"]
+    for (diagnostic, model), rows in without_controls(profile).groupby(about, sort=False):
+        unasked = rows[(rows["probe"] != TRANSITIVITY) & (rows["n_unasked"] > 0)]
         notes = [
-            f"{row['probe']}: nothing to ask about {int(row['n_unasked'])} nouns."
-            for _, row in unasked[unasked["n_unasked"] > 0].iterrows()
+            f"No {row['probe']} to ask about {int(row['n_unasked'])} nouns."
+            for _, row in unasked.drop_duplicates("probe").iterrows()
         ]
         yield make_table(
-            f"{diagnostic} ({rows['n_items'].max()} nouns): consistency (percent right)",
+            f"{model} on {diagnostic} ({rows['n_items'].max()} nouns): consistency (percent right)",
             rows,
             {
-                "model": text("model"),
                 "probe": text("probe"),
                 "raw": mean("raw"),
-                "calibrated": share("calibrated"),
-                "chance": mean("chance"),
-                "noun": mean("control"),
+                "calibrated": mean("calibrated"),
+                "guess": mean("chance"),
+                "noun": mean("noun_alone"),
                 "adds": share("adds"),
                 "p (Holm)": p_value("p_holm"),
             },
             " ".join(
                 [
-                    "Calibrated: each answer's score minus what it gets for other nouns. Chance: a "
-                    "guess (transitivity: where premises do not matter). Noun: the same question "
-                    "of the noun alone. Adds: over the higher of both, with 95 % intervals.",
+                    "Calibrated: each answer's score minus what it gets for other nouns. Guess: "
+                    "without any knowledge (transitivity: whether its premises hold or not). Noun: "
+                    "from the noun alone. Adds: calibrated over the higher of both, with 95 % "
+                    "intervals.",
                     *notes,
                 ]
             ),
@@ -65,16 +67,16 @@ def noun_tables(summary: pd.DataFrame) -> Iterator[Table]:
                 "probes": count("n_probes"),
                 "nouns": count("n_items"),
                 "known": count("n_known"),
-                "by chance": number("n_expected", 1),
+                "expected": number("n_expected", 1),
                 "lucky": count("n_lucky"),
                 "reliability": number("generalisability"),
                 "noun, %": mean("share_noun"),
                 "probe, %": mean("share_probe"),
             },
-            "Known: right in every question of every probe; by chance: if the probes had nothing "
-            "to do with each other within a category. Lucky: right when asked plainly, over all "
-            "probes no better than a guess. Reliability: how well the mean over the probes ranks "
-            "nouns as other probes would; then parts of the variance.",
+            "Known: right in every question of every probe. Expected: so many if the probes had "
+            "nothing to do with each other within a category. Lucky: right when asked plainly, "
+            "over all probes no better than a guess. Reliability: how well the mean over the "
+            "probes ranks nouns as other probes would; then parts of the variance.",
             "summary.csv",
         )
 
@@ -116,24 +118,25 @@ def level_tables(levels: pd.DataFrame) -> Iterator[Table]:
                 "nouns": count("n_items"),
                 "right": share("calibrated"),
                 "chance": mean("chance"),
-                "noun": mean("control"),
+                "noun": mean("noun_alone"),
             },
             "The right kind against its siblings in the taxonomy, at each step above the noun.",
             "levels.csv",
         )
 
 
-def typicality_tables(typicality: pd.DataFrame) -> Iterator[Table]:
-    """One table for each set that has categories of Rosch (1975)."""
+def typicality_tables(typicality: pd.DataFrame, each: bool = False) -> Iterator[Table]:
+    """One table for each set with categories of Rosch (1975): all of them together, or `each`."""
     if typicality.empty:
         return
-    for diagnostic, rows in typicality.groupby("diagnostic", sort=False):
+    shown = typicality[(typicality["category"] != "all") == each]
+    for diagnostic, rows in shown.groupby("diagnostic", sort=False):
         yield make_table(
-            f"{diagnostic}: do wider margins go with typicality? (rank correlations)",
+            f"{diagnostic}: surer of typical words? (rank correlations)",
             rows,
             {
                 "model": text("model"),
-                "category": text("category"),
+                **({"category": text("category")} if each else {}),
                 "words": count("n_items"),
                 "margin": number("spearman"),
                 "given frequency": number("given_frequency"),

@@ -40,12 +40,11 @@ from hyperprobe.probes.zero_shot.tables import (
     on_largest_set,
     systematic_tables,
     tag_tables,
-    without_repeated_captions,
 )
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 

@@ -46,11 +46,10 @@ from hyperprobe.probes.zero_shot.tables import (
     SETTINGS,
     adds_tables,
     metrics_tables,
-    without_repeated_captions,
 )
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run, digest_of
 from hyperprobe.statistics.stratified import with_holm
