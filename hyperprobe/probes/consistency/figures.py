@@ -10,6 +10,7 @@ import pandas as pd
 from hyperprobe.probes.consistency.metrics import OF_EACH_NOUN, PROBES
 from hyperprobe.render.charts import short_name
 from hyperprobe.render.figure import INK, MARKERS, MUTED, ON_SERIES, SERIES, new_figure, styled
+from hyperprobe.statistics.intervals import FEW
 
 
 def profile_figure(profile: pd.DataFrame) -> Any:
@@ -38,7 +39,11 @@ def profile_figure(profile: pd.DataFrame) -> Any:
 
 
 def level_figure(levels: pd.DataFrame) -> Any:
-    """Accuracy against steps up the taxonomy, a line for each model, chance below."""
+    """Accuracy against steps up the taxonomy, a line for each model, and what a guess scores.
+
+    As far as `FEW` nouns have a step.
+    """
+    levels = levels[levels["n_items"] >= min(FEW, levels["n_items"].max())]
     models = list(dict.fromkeys(levels["model"]))
     with styled():
         figure, axes = new_figure(2.6)
@@ -54,7 +59,7 @@ def level_figure(levels: pd.DataFrame) -> Any:
                 markersize=4, label=short_name(model),
             )  # fmt: skip
         longest = levels[levels["model"] == models[0]]
-        axes.plot(longest["distance"], longest["chance"], ":", color=MUTED, label="chance")
+        axes.plot(longest["distance"], longest["chance"], ":", color=MUTED, label="guess")
         axes.set(ylim=(0, 100), xlabel="steps above the noun", ylabel="percent right, calibrated")
         axes.legend()
     return figure

@@ -76,7 +76,7 @@ def test_association_passes_wordings_alone(outcome_tables: dict[str, pd.DataFram
         # (some words, such as crane, go together with two categories)
         assert row["calibrated"] == pytest.approx(row["chance"], abs=2), probe
     # The noun alone calls up as much.
-    assert rows.loc["wordings", "control"] == 100
+    assert rows.loc["wordings", "noun_alone"] == 100
     assert claims.shown(rows.reset_index(), "associating-toy") == []
 
 
