@@ -51,7 +51,8 @@ def from_categories(wordnet: Any, categories: Sequence[str], monosemous: Monosem
     """The monosemous single-word nouns below each category, `SYNSET` or `WORD=SYNSET`.
 
     Nouns below two of them, those that are plurals, and those that reviewers took out of the sets
-    that ship, are left out. Raises `UserError` for a synset that is none, and for categories that overlap.
+    that ship, are left out. Raises `UserError` for a synset that is none, and for categories that
+    overlap.
     """
     taxonomy = WordNetTaxonomy(wordnet)
     synsets = _synsets(taxonomy, wordnet, categories)

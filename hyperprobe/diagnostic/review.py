@@ -26,7 +26,7 @@ NOUN, CATEGORY = "noun", "category"
 # With more categories, only a noun's own is looked for in its spelling.
 MOST_CATEGORIES = 100
 # Endings with more than one plural in use; some of their nouns the morphology library has wrong.
-_ENDING = re.compile(r"(s|z|o|i|[aeo]ch|[^f]f|fe|[ei]x|man)$")
+_ENDING = re.compile(r"(s|z|o|i|[^aeiou]y|[aeo]ch|[^f]f|fe|[ei]x|man)$")
 _MAY_BE_MASS = re.compile(r"(ware|wear|itis|osis|emia|algia|plegia|phobia|ness|ism|ics)$")
 # Where spelling does not say how a word begins: a unicorn, an hour, a European, an NGO.
 _ARTICLE = re.compile(r"(u|eu|ew|once?\b|h(ou|on|ei|erb|om|is|ab)|[A-Z]{2,}|\w\b|[0-9])", re.ASCII)
@@ -95,7 +95,7 @@ def _plural_doubts(word: str, many: str) -> Iterator[str]:
         yield "plural: the same as the singular?"
     elif many not in (f"{word}s", f"{word}es", f"{word[:-1]}ies"):
         yield f"plural: {many}?"
-    elif _ENDING.search(word):
+    elif not many.endswith("ies") and _ENDING.search(word):
         yield f"plural: {many}, from -{_ENDING.search(word)[1]}?"  # type: ignore[index]
     if heads_first(word):
         yield "plural: of which of its words?"
