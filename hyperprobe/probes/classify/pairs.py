@@ -84,7 +84,8 @@ def has_groups(items: pd.DataFrame) -> bool:
 def n_parts_of(items: pd.DataFrame) -> int:
     """Of how many parts `unseen` can hold one out, where there are no groups: each has two
     categories or more."""
-    return min(N_FOLDS, items["hypernym"].nunique() // 2)
+    n_categories = int(items["hypernym"].nunique())
+    return min(N_FOLDS, n_categories // 2)
 
 
 def _grouped(items: pd.DataFrame, setting: str, seed: int) -> pd.DataFrame:
@@ -211,7 +212,7 @@ def _sentences_by_partition(
     groups: dict[str, Members], sentences: dict[str, list[str]], dice: random.Random
 ) -> dict[tuple[str, str], list[str]]:
     """(hypernym, partition) -> the sentences of the hypernym in it."""
-    by_partition = {}
+    by_partition: dict[tuple[str, str], list[str]] = {}
     for members in groups.values():
         for hypernym in members:
             found = list(dict.fromkeys(sentences.get(hypernym, [])))

@@ -175,16 +175,17 @@ def classify(
         raise UserError(f"--seeds {n_seeds}: a probe needs at least one")
     check_seed(seed)
     layers = parse_layers(layer)
-    settings = SETTINGS if setting == "both" else (setting,)
-    if folds is not None:
-        if contexts or diagnostic != LM_DIAGNOSTIC_EXTENDED:
-            raise UserError(
-                "--folds has its words and sentences: leave out --diagnostic, --contexts"
-            )
-        table, notes = _read_folds(Path(folds), settings), []
-    else:
+    settings: tuple[str, ...] = SETTINGS if setting == "both" else (setting,)
+    notes: list[str] = []
+    if folds is None:
         table, notes = _make_folds(diagnostic, contexts, settings, seed)
         settings = tuple(one for one in settings if one in set(table["setting"]))
+    elif contexts or diagnostic != LM_DIAGNOSTIC_EXTENDED:
+        raise UserError(
+            "--folds brings its own words and sentences: leave out --diagnostic and --contexts"
+        )
+    else:
+        table = _read_folds(Path(folds), settings)
     names = _names(models)
     if diagnostic not in NAMES:
         names, said = _that_know(names, models, table)
