@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hyperprobe.analysis.analyze import AnalysisResult, analyze
     from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
     from hyperprobe.comparison.runs import Comparison, compare
-    from hyperprobe.diagnostic.build import build as build_diagnostic
+    from hyperprobe.diagnostic.builder import build as build_diagnostic
     from hyperprobe.diagnostic.mine import mine as mine_contexts
     from hyperprobe.errors import UserError
     from hyperprobe.finished import load
@@ -47,7 +47,7 @@ _MODULES = {
     "UserError": "errors",
     "ZeroShotResult": "probes.zero_shot.probe",
     "analyze": "analysis.analyze",
-    "build_diagnostic": "diagnostic.build:build",
+    "build_diagnostic": "diagnostic.builder:build",
     "classify": "probes.classify.probe",
     "compare": "comparison.runs",
     "consistency": "probes.consistency.probe",

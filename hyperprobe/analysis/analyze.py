@@ -17,6 +17,7 @@ from hyperprobe.analysis.base import Analysis, Material
 from hyperprobe.analysis.corpus_counts import (
     CorpusCounts,
     count_file,
+    countable,
     embedded_counts,
     read_pair_counts,
     sum_counts,
@@ -134,6 +135,12 @@ def analyze(
     if pairs:
         counts.append(read_pair_counts(pairs, predictions))
     if files:
+        n_left_out = predictions["hyponym"].nunique() - len(countable(predictions))
+        if n_left_out:
+            skipped.notes.append(
+                f"{n_left_out} nouns of several words or with capital letters are not counted in "
+                "your corpus"
+            )
         counts.append(_count(made, digests, predictions, text_field, skipped))
     sets = _sets(source, settings) if ask_models else {}
     again = _ask(made, source, settings, sets, device) if ask_models else None

@@ -21,7 +21,7 @@ from pydantic import ConfigDict
 from hyperprobe.cloze import SLOT
 from hyperprobe.documents import Document, check, read_text, read_toml
 from hyperprobe.errors import UserError, printable, quoted
-from hyperprobe.lexicon.morphology import indefinite_article, plural
+from hyperprobe.lexicon.morphology import indefinite_article, is_mass, is_plural_only, plural
 
 ENGLISH = "en"
 WITHOUT_ARTICLE = "-"  # in a column of articles: the noun takes none
@@ -38,14 +38,21 @@ class Noun:
 
     @classmethod
     def english(cls, word: str) -> Noun:
-        """The noun with the forms of English morphology."""
-        return cls(word, plural(word), indefinite_article(word))
+        """The noun with the forms of English morphology.
+
+        The plural of a mass noun is itself, and so is that of a noun that is a plural already.
+        """
+        if is_mass(word):
+            return cls(word, word, "")
+        many = word if is_plural_only(word) else plural(word)
+        return cls(word, many, indefinite_article(word))
 
 
 def noun_of(word: str, many: str, article: str, templates: Templates) -> Noun:
     """A noun from the cells of a file: what they leave out is English, or else unknown."""
-    if templates.is_english:
-        many, article = many or plural(word), article or indefinite_article(word)
+    if templates.is_english and not (many and article):
+        english = Noun.english(word)
+        many, article = many or english.plural, article or english.article
     return Noun(word, many, "" if article == WITHOUT_ARTICLE else article)
 
 

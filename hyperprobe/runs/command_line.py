@@ -12,7 +12,8 @@ from typing import Any
 OPTIONS = {
     "models": "model", "diagnostics": "diagnostic", "controls": "control", "sources": "source",
     "relations": "relation", "methods": "method", "analyses": "analysis", "n_seeds": "seeds",
-    "text_field": "field", "n_candidates": "candidates", "given": "prompts",
+    "categories": "category", "text_field": "field", "n_candidates": "candidates",
+    "given": "prompts",
 }  # fmt: skip
 # The positional parameter of each command.
 ARGUMENTS = {

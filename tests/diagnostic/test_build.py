@@ -9,10 +9,10 @@ from hyperprobe.diagnostic.build import (
     CATEGORIES,
     COLUMNS,
     NAMES,
-    build,
     build_diagnostic,
     excluded_lemmas,
 )
+from hyperprobe.diagnostic.builder import build
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import article_note, load_set
 from hyperprobe.errors import UserError

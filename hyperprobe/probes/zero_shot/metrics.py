@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hyperprobe.diagnostic.tags import GIVEAWAY, TAGS, load_tags
+from hyperprobe.diagnostic.tags import GIVEAWAY, TAGS, load_tags, tags_of
 from hyperprobe.probes.zero_shot.outcomes import (
     CALIBRATED,
     CLOSED,
@@ -115,7 +115,9 @@ def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:
             for value, part in right.groupby(values, sort=True)
             if value != "nan"
         ]
-        tagged = {tag: [tag in tags.get(noun, ()) for noun in items["hyponym"]] for tag in TAGS}
+        pairs = zip(items["hyponym"], items["hypernym"], strict=True)
+        of_items = [tags_of(noun, category, tags) for noun, category in pairs]
+        tagged = {tag: [tag in own for own in of_items] for tag in TAGS}
         tagged[f"without {GIVEAWAY}"] = [not given for given in tagged[GIVEAWAY]]
         if any(tagged[GIVEAWAY]):
             groups += [("tag", tag, right[mask]) for tag, mask in tagged.items() if any(mask)]
