@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -28,11 +28,20 @@ class Level:
     candidates: CandidateSet
 
 
-class Paths:
-    """The paths of a set's nouns up its taxonomy."""
+CanSpell = Callable[[Sequence[str]], list[bool]]
 
-    def __init__(self, items: Items) -> None:
+
+def spells_all(words: Sequence[str]) -> list[bool]:
+    """For models that take any word: each of them."""
+    return [True for _ in words]
+
+
+class Paths:
+    """The paths of a set's nouns up its taxonomy, in words that a model `can_spell`."""
+
+    def __init__(self, items: Items, can_spell: CanSpell = spells_all) -> None:
         self.items = items
+        self._can_spell = can_spell
         self.taxonomy = items.of_set.taxonomy
         self._levels: dict[tuple[str, str], Level | None] = {}
         self._above: dict[str | None, frozenset[str]] = {}
@@ -105,10 +114,15 @@ class Paths:
             if sibling != node and not set(names) & set(words):
                 others.add(commonest(words))
         ordered = sorted(others - {right}, key=lambda word: (-frequency(word), word))
-        candidates = (right, *ordered[: MOST - 1])
-        if len(candidates) < LEAST or not self.outside(parent):
+        candidates = self.spelled([right, *ordered])[:MOST]
+        if len(candidates) < LEAST or candidates[0] != right or not self.outside(parent):
             return None
-        return Level(node, parent, CandidateSet(candidates))
+        return Level(node, parent, CandidateSet(tuple(candidates)))
+
+    def spelled(self, words: Sequence[str]) -> list[str]:
+        """Those of the words that the model can spell."""
+        known = self._can_spell(words) if words else []
+        return [word for word, can in zip(words, known, strict=True) if can]
 
     def related(self, i: int, j: int) -> bool:
         """Whether two nouns are synonyms, or one is above the other."""

@@ -16,7 +16,7 @@ from hyperprobe.probes.consistency import (
     typicality,
     wordings,
 )
-from hyperprobe.probes.consistency.paths import Paths
+from hyperprobe.probes.consistency.paths import Paths, spells_all
 from hyperprobe.probes.consistency.plan import COLUMNS, Items, Plan
 
 
@@ -27,7 +27,7 @@ def predict(model: ClozeModel, of_set: DiagnosticSet) -> pd.DataFrame:
     vectors, which read no prompt, are asked those that need none.
     """
     items = Items(of_set)
-    paths = Paths(items)
+    paths = Paths(items, model.can_spell if isinstance(model, TextModel) else spells_all)
     asked: list[tuple[str, Plan]] = []
     templates = of_set.templates
     if not isinstance(model, TextModel):

@@ -23,7 +23,7 @@ def plan(items: Items, paths: Paths, template: str) -> Plan:
     """
     outside = items.outside_categories()
     members = {c: items.of_category(c) for c in outside}
-    siblings = {c: _most_frequent(items, members[c]) for c in outside}
+    siblings = {c: _most_frequent(items, paths, members[c]) for c in outside}
     parts = {c: _parts(items, paths, members[c]) for c in outside}
     blocks = [
         Block(
@@ -50,10 +50,11 @@ def plan(items: Items, paths: Paths, template: str) -> Plan:
     return Plan(tuple(blocks), rows)
 
 
-def _most_frequent(items: Items, members: Sequence[int]) -> list[int]:
+def _most_frequent(items: Items, paths: Paths, members: Sequence[int]) -> list[int]:
     """More of the most frequent members than are needed, since some are related to a noun."""
+    known = set(paths.spelled([items.nouns[i] for i in members]))
     order = sorted(members, key=lambda i: (-frequency(items.nouns[i]), items.nouns[i]))
-    return order[: 3 * N_SIBLINGS]
+    return [i for i in order if items.nouns[i] in known][: 3 * N_SIBLINGS]
 
 
 def _parts(items: Items, paths: Paths, members: Sequence[int]) -> list[str]:
@@ -66,4 +67,5 @@ def _parts(items: Items, paths: Paths, members: Sequence[int]) -> list[str]:
     above = path[path.index(node) :] if node in path else []
     parts = next((found for kind in above if (found := paths.taxonomy.parts(kind))), ())
     words = set(parts) - {*items.categories, *items.nouns}
-    return sorted(words, key=lambda word: (-frequency(word), word))[:N_PARTS]
+    ordered = sorted(words, key=lambda word: (-frequency(word), word))
+    return paths.spelled(ordered)[:N_PARTS]
