@@ -25,6 +25,12 @@ CATEGORY = dict(zip(EXTENDED.frame["hyponym"], EXTENDED.frame["hypernym"], stric
 RATED = {(r.item, r.category): float(r.rating) for r in ratings().itertuples()}
 _STATEMENT = re.compile(r"(?:A|An) ([a-z]+) is an? (.+?)\. ")
 
+
+@cache
+def zipf(word: str) -> float:
+    return zipf_frequency(word, "en")
+
+
 # (text with the slot, the word that it asks about, candidate) -> score
 Score = Callable[[str, str, str], float]
 
@@ -63,14 +69,13 @@ def knowing() -> Reader:
     which words are typical; it likes frequent words, too."""
 
     def score(text: str, subject: str, word: str) -> float:
-        premises = dict(_STATEMENT.findall(text))
-        noun = premises.get(subject, subject)
+        noun = premises(text).get(subject, subject)
         known = 6.0 - 0.3 * RATED.get((noun, word), 1.0) if word in kinds(noun) else 0.0
         if text.startswith((f"A {SLOT}", SLOT, f"{subject} {SLOT}")):
             known = 0.0  # nothing is asserted of the subject
         if " is not " in text:
             known = -known
-        return known + zipf_frequency(word, "en")
+        return known + zipf(word)
 
     return Reader("knowing-toy", score)
 
@@ -80,10 +85,19 @@ def associating() -> Reader:
     order, negation and who is who are nothing to it."""
 
     def score(text: str, subject: str, word: str) -> float:
-        words = set(re.findall("[a-z]+", text.lower()))
-        return 6.0 * len(topics(word) & frozenset(t for w in words for t in topics(w)))
+        return 6.0 * len(topics(word) & topics_of(text))
 
     return Reader("associating-toy", score)
+
+
+@cache
+def premises(text: str) -> dict[str, str]:
+    return dict(_STATEMENT.findall(text))
+
+
+@cache
+def topics_of(text: str) -> frozenset[str]:
+    return frozenset(t for word in re.findall("[a-z]+", text.lower()) for t in topics(word))
 
 
 @cache
@@ -103,7 +117,7 @@ def topics(word: str) -> frozenset[str]:
 
 def frequent() -> Reader:
     """Answers the more frequent word, whatever is asked."""
-    return Reader("frequent-toy", lambda text, subject, word: zipf_frequency(word, "en"))
+    return Reader("frequent-toy", lambda text, subject, word: zipf(word))
 
 
 def rare() -> Reader:
@@ -111,6 +125,6 @@ def rare() -> Reader:
     take away."""
 
     def score(text: str, subject: str, word: str) -> float:
-        return zipf_frequency(word, "en") * (8 - zipf_frequency(subject, "en")) / 4
+        return zipf(word) * (8 - zipf(subject)) / 4
 
     return Reader("rare-toy", score)
