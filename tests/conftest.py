@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,14 +12,21 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread fo
 
 import pytest
 
-from tests.tiny_models import save_albert, save_bert, save_roberta
-
 SHARED = Path(__file__).parents[2] / "shared"
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: not to be looked through at every garbage collection."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders of a BERT, a RoBERTa and an ALBERT as `save_pretrained` writes them."""
+    # Not above: with pytest-xdist, the process that only hands out tests needs no torch.
+    from tests.tiny_models import save_albert, save_bert, save_roberta
+
     folders = {}
     for name, save in (("bert", save_bert), ("roberta", save_roberta), ("albert", save_albert)):
         folders[name] = tmp_path_factory.mktemp(name)
