@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's library is imported
@@ -32,6 +34,32 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         folders[name] = tmp_path_factory.mktemp(name)
         save(folders[name])
     return folders
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shipped_vectors_are_read_once() -> Iterator[None]:
+    """The vectors that ship are beside the models of most runs: each file is read once."""
+    from hyperprobe.models import static
+    from hyperprobe.names import EMBEDDED_FOLDER
+    from hyperprobe.probes.lama import factors
+
+    read = static.load_vectors
+    once = cache(read)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (static, factors):
+            patch.setattr(
+                module,
+                "load_vectors",
+                lambda path: (once if path.parent == EMBEDDED_FOLDER else read)(path),
+            )
+        yield
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that look into no figure: the files are there, and nothing is drawn."""
+    monkeypatch.setattr("hyperprobe.render.document.svg_of", lambda figure: "<svg />")
+    monkeypatch.setattr("hyperprobe.render.figure.png_of", lambda figure: b"PNG")
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ hyponym of the nine categories was read against it.
 from __future__ import annotations
 
 import csv
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from hyperprobe.data.files import table as shipped
@@ -15,9 +17,17 @@ from hyperprobe.data.files import table as shipped
 
 @cache
 def _engine() -> Any:
-    import inflect
-
-    return inflect.engine()
+    with suppress(ImportError):  # a version of the library may do without it
+        # As the library is imported, typeguard writes its functions anew so that they check the
+        # types of what they are given: more than a second, and the rest takes a hundredth of one.
+        typeguard: Any = import_module("typeguard")
+        checked = typeguard.typechecked
+        typeguard.typechecked = lambda function: function
+        try:
+            import_module("inflect")
+        finally:
+            typeguard.typechecked = checked
+    return import_module("inflect").engine()
 
 
 @cache

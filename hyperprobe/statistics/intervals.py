@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest, norm
@@ -51,9 +53,13 @@ def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]
     if a.shape != b.shape:
         raise ValueError(f"outcomes on different items: {a.shape} and {b.shape}")
     only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
-    n = only_first + only_second
-    p = float(binomtest(only_first, n, 0.5).pvalue) if n else 1.0
-    return only_first, only_second, p
+    return only_first, only_second, _sign_test(only_first, only_first + only_second)
+
+
+@lru_cache(10_000)  # many pairs of models and metrics share their counts
+def _sign_test(k: int, n: int) -> float:
+    """The two-sided p-value of `k` heads in `n` throws of a fair coin, 1.0 of none."""
+    return float(binomtest(k, n, 0.5).pvalue) if n else 1.0
 
 
 def wilson_interval(share: float, n: float, quantile: float | None = None) -> tuple[float, float]:
