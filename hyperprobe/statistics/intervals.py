@@ -11,6 +11,7 @@ from scipy.stats import binomtest, norm
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
 FEW = 20
+AT_ONCE = 500_000  # values drawn
 
 
 def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
@@ -26,8 +27,13 @@ def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     if len(distinct) <= FEW:
         means = random.multinomial(n, counts / n, N_RESAMPLES) @ distinct / n
     else:
-        drawn = (random.integers(0, n, n, dtype=np.int32) for _ in range(N_RESAMPLES))
-        means = np.array([values[indices].mean() for indices in drawn])
+        rows = max(1, AT_ONCE // n)
+        means = np.concatenate(
+            [
+                values[random.integers(0, n, (min(rows, N_RESAMPLES - i), n), dtype=np.int32)].mean(1)
+                for i in range(0, N_RESAMPLES, rows)
+            ]
+        )
     return means
 
 
