@@ -27,13 +27,10 @@ def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     if len(distinct) <= FEW:
         means = random.multinomial(n, counts / n, N_RESAMPLES) @ distinct / n
     else:
-        rows = max(1, AT_ONCE // n)
-        means = np.concatenate(
-            [
-                values[random.integers(0, n, (min(rows, N_RESAMPLES - i), n), dtype=np.int32)].mean(1)
-                for i in range(0, N_RESAMPLES, rows)
-            ]
-        )
+        step = max(1, AT_ONCE // n)
+        sizes = [(min(step, N_RESAMPLES - i), n) for i in range(0, N_RESAMPLES, step)]
+        drawn = (random.integers(0, n, size, dtype=np.int32) for size in sizes)
+        means = np.concatenate([values[indices].mean(axis=1) for indices in drawn])
     return means
 
 

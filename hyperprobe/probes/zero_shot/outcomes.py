@@ -6,6 +6,7 @@ All from the scores in a predictions frame; nothing is asked again. Columns of s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +61,17 @@ def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
         for name, probes in PAIRED.items():  # NaN where one of them was not asked
             right[f"{name}{suffix}"] = np.prod([right[f"{p}{suffix}"] for p in probes], axis=0)
     return pd.DataFrame(right, index=pd.Index(items, name="item", dtype=object))
+
+
+Outcomes = Mapping[tuple[str, str], pd.DataFrame]
+
+
+def outcome_tables(predictions: pd.DataFrame) -> Outcomes:
+    """(diagnostic, model) -> `outcome_table`: what every table of a run is made of."""
+    return {
+        (str(diagnostic), str(model)): outcome_table(part)
+        for (diagnostic, model), part in predictions.groupby(["diagnostic", "model"], sort=False)
+    }
 
 
 def right_answers(rows: pd.DataFrame, suffix: str = CALIBRATED) -> pd.Series:
