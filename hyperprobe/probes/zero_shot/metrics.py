@@ -64,10 +64,9 @@ def summarise(
             row["n_contextual"] = int(right["contextual"].notna().sum())
             for metric in (*METRICS, *ADJUSTED):
                 row |= share_columns(metric, right[metric])
-            for metric in HEADLINE:
-                row |= _over_categories(metric, right[metric], category.reindex(right.index))
+            row |= _over_categories(right[list(HEADLINE)], category.reindex(right.index))
             for probe in NUMBERS:
-                of_probe = asked[asked["probe"] == probe]
+                of_probe = asked.loc[asked["probe"] == probe, ["gold", "gold_rank", "margin"]]
                 row[f"chance_corrected_{probe}"] = _above_chance(right[probe], of_probe["gold"])
                 row[f"margin_{probe}"] = of_probe["margin"].mean()
                 row[f"n_unscored_{probe}"] = int((of_probe["gold_rank"] == 0).sum())
@@ -80,14 +79,18 @@ def summarise(
     return pd.DataFrame(rows)
 
 
-def _over_categories(metric: str, right: pd.Series, category: pd.Series) -> dict[str, float]:
-    found = interval_over_clusters(right.to_numpy(float), category.to_numpy(str))
-    return {
-        f"{metric}_macro": 100 * right.groupby(category).mean().mean(),
-        f"{metric}_categories_low": 100 * found.low,
-        f"{metric}_categories_high": 100 * found.high,
-        f"{metric}_design_effect": found.design_effect,
-    }
+def _over_categories(right: pd.DataFrame, category: pd.Series) -> dict[str, float]:
+    means = right.groupby(category).mean()
+    row = {}
+    for metric in right:
+        found = interval_over_clusters(right[metric].to_numpy(float), category.to_numpy(str))
+        row |= {
+            f"{metric}_macro": 100 * means[metric].mean(),
+            f"{metric}_categories_low": 100 * found.low,
+            f"{metric}_categories_high": 100 * found.high,
+            f"{metric}_design_effect": found.design_effect,
+        }
+    return row
 
 
 def _above_chance(right: pd.Series, gold: pd.Series) -> float:
