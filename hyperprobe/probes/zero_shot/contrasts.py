@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.names import CONTROL, CONTROL_BARE, SHUFFLED
-from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, Outcomes, answers, outcome_tables
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, Outcomes, answers_to, outcome_tables
 from hyperprobe.statistics.clusters import interval_over_clusters
 from hyperprobe.statistics.columns import paired_columns, share_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
@@ -111,13 +111,12 @@ def systematicity(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -
     outcomes = outcomes or outcome_tables(predictions)
     rows = []
     for (diagnostic, model), asked in predictions.groupby(["diagnostic", "model"], sort=False):
-        of = {probe: asked[asked["probe"] == probe] for probe in ("singular", "plural")}
-        both = pd.DataFrame({probe: answers(part) for probe, part in of.items()}).dropna()
+        both = pd.DataFrame(answers_to(asked, ("singular", "plural"))).dropna()
         if both.empty:
             continue
         category = asked.drop_duplicates("item").set_index("item")["hypernym"].reindex(both.index)
         right = outcomes[str(diagnostic), str(model)].reindex(both.index)
-        first, second = (right[f"{probe}{CALIBRATED}"] == 1 for probe in of)
+        first, second = (right[f"{probe}{CALIBRATED}"] == 1 for probe in both)
         ratio = common_odds_ratio(first, second, category)
         kappa = cohens_kappa(both["singular"], both["plural"])
         rows.append(

@@ -81,7 +81,7 @@ def summarise(
 
 def _over_categories(right: pd.DataFrame, category: pd.Series) -> dict[str, float]:
     means = right.groupby(category).mean()
-    row = {}
+    row: dict[str, float] = {}
     for metric in right:
         found = interval_over_clusters(right[metric].to_numpy(float), category.to_numpy(str))
         row |= {
