@@ -42,6 +42,7 @@ from hyperprobe.options import (
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
+from hyperprobe.probes.zero_shot.outcomes import Outcomes, outcome_tables
 from hyperprobe.probes.zero_shot.tables import (
     SETTINGS,
     adds_tables,
@@ -243,14 +244,18 @@ def _tables(
             frame.assign(**{name: settings.get(name) for name in SETTINGS})
         )
 
-    for number, rows in table.groupby("unit", sort=False):
-        settings, adds = varied[int(str(number))], question_adds(rows, seed)
-        add("metrics", with_adds(summarise(rows, table), adds), settings)
+    outcomes: dict[int, Outcomes] = {}
+    for unit, rows in table.groupby("unit", sort=False):
+        number = int(str(unit))
+        own = outcomes[number] = outcome_tables(rows)
+        settings, adds = varied[number], question_adds(rows, seed, own)
+        add("metrics", with_adds(summarise(rows, table, own), adds), settings)
         add("adds", adds, settings)
-        add("systematic", systematicity(rows), settings)
+        add("systematic", systematicity(rows, own), settings)
     for settings in plan.combinations():
         asked = [number for number, some in varied.items() if some.items() <= settings.items()]
-        add("mcnemar", compare_models(table[table["unit"].isin(asked)]), settings)
+        of_all = {key: right for number in asked for key, right in outcomes[number].items()}
+        add("mcnemar", compare_models(table[table["unit"].isin(asked)], of_all), settings)
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
     for name, frame in tables.items():
         tables[name] = _sorted(frame, plan.diagnostics)
