@@ -53,12 +53,14 @@ def findings(
         if row["probe"] in passed:
             text = f"{_share(row, model)}: {_adds(row)}; beyond these categories too."
             yield Finding("Shown", text, run, PROFILE, model)
-    missed = [
-        f"{row['probe']} {_adds(row)}" for _, row in rows.iterrows() if row["probe"] not in passed
-    ]
-    if missed:
-        text = f"{model} does better than a guess and the noun alone in {'; '.join(missed)}."
-        yield Finding("Not shown", f"that {text}", run, PROFILE, model)
+    missed = rows[~rows["probe"].isin(passed)].sort_values("adds", ascending=False, kind="stable")
+    if len(missed):
+        nearest = missed.iloc[0]
+        text = (
+            f"that {model} does better than a guess and the noun alone in "
+            f"{', '.join(missed['probe'])}; the most is in {nearest['probe']} {_adds(nearest)}."
+        )
+        yield Finding("Not shown", text, run, PROFILE, model)
     for _, row in summary[summary["model"] == model].iterrows():
         yield Finding("Through and through", _known(row, model), run, NOUNS, model)
     together = typicality[typicality["category"] == "all"].set_index("model")
