@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import causal, facts, false_claims, kills, parity, scoring
+from benchmarks import causal, consistency, facts, false_claims, kills, parity, scoring
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.names import EMBEDDED_VECTORS
@@ -37,6 +37,11 @@ def test_parity(capsys: pytest.CaptureFixture[str]):
     parity.main(["--prompts", "1"])
     out = capsys.readouterr().out
     assert "Largest difference from ours" in out and "NO" not in out.split()
+
+
+def test_consistency(capsys: pytest.CaptureFixture[str]):
+    consistency.main(["--layers", "1", "--width", "64", "--diagnostic", "lm-diagnostic"])
+    assert "ratio:" in capsys.readouterr().out
 
 
 def test_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
