@@ -124,9 +124,14 @@ def _name(categories: Sequence[str], paths: Mapping[str, Path]) -> str:
     """The set's name, from its file or its categories."""
     for key in ("pairs", "taxonomy"):
         if key in paths:
-            return re.sub(r"[^\w.-]+", "-", paths[key].name.split(".")[0]) or "own"
+            return _plain(paths[key].name.split(".")[0])
     words = [category.split("=")[0].split(".")[0] for category in categories]
-    return re.sub(r"[^\w.-]+", "-", "-".join(words))[:LONGEST_NAME]
+    return _plain("-".join(words))
+
+
+def _plain(name: str) -> str:
+    """The name as one of a file: letters, digits, - and _."""
+    return re.sub(r"\W+", "-", name).strip("-")[:LONGEST_NAME] or "own"
 
 
 def _check_english(templates: Templates, paths: Mapping[str, Path]) -> None:
