@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hyperprobe.models.load import load_model
     from hyperprobe.options import ModelOptions
     from hyperprobe.probes.classify.probe import ClassifyResult, classify
+    from hyperprobe.probes.consistency.probe import ConsistencyResult, consistency
     from hyperprobe.probes.lama.probe import LamaResult, lama
     from hyperprobe.probes.prompts.asked import SearchOptions
     from hyperprobe.probes.prompts.probe import PromptsResult, prompts
@@ -36,6 +37,7 @@ _MODULES = {
     "ClassifyResult": "probes.classify.probe",
     "Cloze": "cloze",
     "Comparison": "comparison.runs",
+    "ConsistencyResult": "probes.consistency.probe",
     "LamaResult": "probes.lama.probe",
     "ModelOptions": "options",
     "PromptsResult": "probes.prompts.probe",
@@ -48,6 +50,7 @@ _MODULES = {
     "build_diagnostic": "diagnostic.builder:build",
     "classify": "probes.classify.probe",
     "compare": "comparison.runs",
+    "consistency": "probes.consistency.probe",
     "lama": "probes.lama.probe",
     "load": "finished",
     "load_model": "models.load",
@@ -65,6 +68,7 @@ __all__ = [
     "ClassifyResult",
     "Cloze",
     "Comparison",
+    "ConsistencyResult",
     "LamaResult",
     "ModelOptions",
     "PromptsResult",
@@ -78,6 +82,7 @@ __all__ = [
     "build_diagnostic",
     "classify",
     "compare",
+    "consistency",
     "lama",
     "load",
     "load_model",

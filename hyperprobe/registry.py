@@ -34,6 +34,10 @@ COMMANDS: dict[str, Command] = {
         "hyperprobe.probes.zero_shot.study:StudyResult",
         "hyperprobe.probes.zero_shot.report:study_part",
     ),
+    "consistency": Command(
+        "hyperprobe.probes.consistency.probe:ConsistencyResult",
+        "hyperprobe.probes.consistency.report:part",
+    ),
     "analyze": Command(
         "hyperprobe.analysis.analyze:AnalysisResult",
         "hyperprobe.analysis.report:part",

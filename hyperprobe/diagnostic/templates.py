@@ -1,7 +1,7 @@
 """The wordings in which a set is asked, and the word forms that they need.
 
 In a template `[MASK]` is the slot; `{x}` is the noun, `{xs}` its plural, `{a}` its article and
-`{b}` the article of the answer; `{X}`, `{Xs}`, `{A}` begin with a capital letter.
+`{b}` the article of the answer; `{X}`, `{Xs}`, `{A}`, `{B}` begin with a capital letter.
 
 A file of templates is TOML: the fields of `Templates` by name. In English what it leaves out is as
 in `Templates`. For another `language` nothing is known but what the file says and `{x} [MASK].`
@@ -60,16 +60,19 @@ def noun_of(word: str, many: str, article: str, templates: Templates) -> Noun:
 class Templates:
     """How a set is asked, in a language (its ISO code). What is empty is not asked.
 
-    `control` names the noun alone, `noun_free` none; `negated` denies, and `affirmed` affirms in
-    as many words; `wordings` are paraphrases of `singular`.
+    `control` names the noun alone, `noun_free` none; `reversed` and `control_reversed` swap noun
+    and slot; `negated` denies, and `affirmed` affirms in as many words; `wordings` are paraphrases
+    of `singular`.
     """
 
     singular: str = "{A} {x} is {b} [MASK]."
     plural: str = "{Xs} are [MASK]."
     control: str = "{x} [MASK]."
     control_plural: str = "{xs} [MASK]."
+    reversed: str = "{B} [MASK] is {a} {x}."
+    control_reversed: str = "[MASK] {x}."
     negated: str = "{A} {x} is not {b} [MASK]."
-    affirmed: str = "{A} {x} is clearly {b} [MASK]."
+    affirmed: str = "{A} {x} is also {b} [MASK]."
     noun_free: str = "It is {b} [MASK]."
     noun_free_plural: str = "They are [MASK]."
     wordings: tuple[str, ...] = (
@@ -88,7 +91,7 @@ class Templates:
     )
     language: str = ENGLISH
 
-    MARKS: ClassVar[tuple[str, ...]] = ("x", "X", "xs", "Xs", "a", "A", "b")
+    MARKS: ClassVar[tuple[str, ...]] = ("x", "X", "xs", "Xs", "a", "A", "b", "B")
 
     @property
     def is_english(self) -> bool:
@@ -127,6 +130,7 @@ _COLUMNS = {
     "a": "hyponym_article",
     "A": "hyponym_article",
     "b": "hypernym_article",
+    "B": "hypernym_article",
 }
 
 
@@ -139,6 +143,8 @@ class TemplatesFile(Document):
     plural: str | None = None
     control: str | None = None
     control_plural: str | None = None
+    reversed: str | None = None
+    control_reversed: str | None = None
     negated: str | None = None
     affirmed: str | None = None
     noun_free: str | None = None
@@ -190,7 +196,10 @@ def _only(given: dict[str, Any], path: Path) -> dict[str, Any]:
     empty = {field.name: "" for field in fields(Templates)} | {"wordings": ()}
     control = Templates.control
     control_plural = Templates.control_plural if given.get("plural") else ""
-    return empty | {"control": control, "control_plural": control_plural} | given
+    back = Templates.control_reversed if given.get("reversed") else ""
+    return empty | {
+        "control": control, "control_plural": control_plural, "control_reversed": back, **given,
+    }  # fmt: skip
 
 
 def templates_beside(path: Path) -> Templates | None:
@@ -242,11 +251,11 @@ def _check(path: Path, name: str, text: str) -> None:
             f"{where} {quoted(text)}: {error}: write {known}, and no other braces"
         ) from error
     nouns = [mark for mark in found if mark.lower() in ("x", "xs")]
-    if name in NOUN_FREE and set(found) - {"b"}:
+    if name in NOUN_FREE and set(found) - {"b", "B"}:
         raise UserError(f"{where} {quoted(text)} is to name no noun: take {{{found[0]}}} out")
     if name not in NOUN_FREE and not nouns:
         raise UserError(f"{where} {quoted(text)} names no noun: write {{x}} or {{xs}} into it")
-    if text.count("{b}") != text.count(f"{{b}} {SLOT}"):
+    if any(text.count(mark) != text.count(f"{mark} {SLOT}") for mark in ("{b}", "{B}")):
         raise UserError(
             f"{where} {quoted(text)}: {{b}} is the article of the answer: write it right before "
             f"{SLOT}, with a space between"
@@ -271,7 +280,7 @@ def fill_in(template: str, noun: Noun, answer: Noun | None = None) -> str:
     that takes none.
     """
     if answer is None or not answer.article:
-        template = template.replace("{b} ", "")
+        template = template.replace("{b} ", "").replace("{B} ", "")
     if not noun.article:
         # The noun then begins the sentence, if its article would have.
         template = template.replace("{A} {x}", "{X}").replace("{a} ", "").replace("{A} ", "")
@@ -283,6 +292,7 @@ def fill_in(template: str, noun: Noun, answer: Noun | None = None) -> str:
         a=noun.article,
         A=_capitalised(noun.article),
         b=answer.article if answer else "",
+        B=_capitalised(answer.article if answer else ""),
     )
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import csv
 import re
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from hyperprobe.data.files import table as shipped
@@ -22,9 +24,17 @@ _SPECIAL = frozenset(
 
 @cache
 def _engine() -> Any:
-    import inflect
-
-    return inflect.engine()
+    with suppress(ImportError):  # a version of the library may do without it
+        # As the library is imported, typeguard writes its functions anew so that they check the
+        # types of what they are given: more than a second, and the rest takes a hundredth of one.
+        typeguard: Any = import_module("typeguard")
+        checked = typeguard.typechecked
+        typeguard.typechecked = lambda function: function
+        try:
+            import_module("inflect")
+        finally:
+            typeguard.typechecked = checked
+    return import_module("inflect").engine()
 
 
 @cache

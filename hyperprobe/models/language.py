@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
@@ -302,13 +303,16 @@ class LanguageModel(ABC):
 
     def _checked(self, clozes: Sequence[Cloze], blocks: Blocks) -> Blocks:
         for indices, scores in blocks:
-            broken = scores.isnan().any(dim=1).nonzero()
-            if len(broken):
-                raise UserError(
-                    f"{self.name} answers {clozes[indices[int(broken[0, 0])]].id} with NaN: its "
-                    "weights are damaged, or overflow in this precision (try --dtype fp32)"
-                )
+            self._refuse_nan([clozes[i] for i in indices], scores.isnan().any(dim=1).cpu().numpy())
             yield indices, scores
+
+    def _refuse_nan(self, clozes: Sequence[Cloze], broken: NDArray[np.bool_]) -> None:
+        """Raise `UserError` for the first cloze whose scores are `broken`."""
+        if broken.any():
+            raise UserError(
+                f"{self.name} answers {clozes[int(broken.argmax())].id} with NaN: its "
+                "weights are damaged, or overflow in this precision (try --dtype fp32)"
+            )
 
 
 def longest_input(model: Any, tokenizer: Any) -> int:

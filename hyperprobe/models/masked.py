@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import torch
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
+from hyperprobe.models.base import Scores
 from hyperprobe.models.batching import return_freed_memory
+from hyperprobe.models.blocks import Block
 from hyperprobe.models.language import (
     BLOCK_NUMBERS,
     Blocks,
@@ -40,6 +43,8 @@ TRIM_EVERY = 8  # blocks
 Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, positions of the slot's masks
+# Token ids -> position -> [(token that is asked there, which of all scores it adds to)]
+Asked = dict[tuple[int, ...], dict[int, list[tuple[int, int]]]]
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,17 @@ class Step:
     at: tuple[int, ...]
     targets: tuple[torch.Tensor, ...]
     columns: tuple[torch.Tensor, ...]
+
+
+def _shown(
+    ids: tuple[int, ...], positions: tuple[int, ...], slot: tuple[int | None, ...]
+) -> tuple[int, ...]:
+    """The ids of a text with `slot` at its positions (None is a mask, as it stands there)."""
+    shown = list(ids)
+    for position, token in zip(positions, slot, strict=True):
+        if token is not None:
+            shown[position] = token
+    return tuple(shown)
 
 
 class MaskedModel(LanguageModel):
@@ -193,11 +209,8 @@ class MaskedModel(LanguageModel):
         """Add to `scores` what `step` says about each row; equal rows are run once."""
         where: dict[Row, list[int]] = {}
         for i, (ids, positions) in enumerate(rows):
-            shown = list(ids)
-            for position, token in zip(positions, step.slot, strict=True):
-                if token is not None:
-                    shown[position] = token
-            where.setdefault((tuple(shown), tuple(positions[j] for j in step.at)), []).append(i)
+            shown = _shown(ids, positions, step.slot)
+            where.setdefault((shown, tuple(positions[j] for j in step.at)), []).append(i)
         distinct = list(where)
 
         def run(batch: list[int]) -> None:
@@ -224,6 +237,79 @@ class MaskedModel(LanguageModel):
             steps = self._plan(candidates, at)
             for block, scores in self._blocks([clozes[i] for i in alike], steps, len(candidates)):
                 yield [alike[i] for i in block], scores
+
+    # -- blocks ---------------------------------------------------------------------
+
+    def score_blocks(self, blocks: Sequence[Block]) -> list[Scores]:
+        """`score` of each block; a text that several of them need is run once."""
+        if not blocks:
+            return []
+        asked: Asked = {}
+        encoded: dict[int, dict[Cloze, Row]] = {}
+        ends = np.cumsum([len(block.clozes) * len(block.candidates) for block in blocks])
+        for start, block in zip((0, *ends), blocks, strict=False):
+            self._ask(block, int(start), encoded, asked)
+        texts = sorted(asked, key=lambda ids: (len(asked[ids]), -len(ids), ids))
+        scores = torch.zeros(int(ends[-1]), dtype=self.precision)
+        with progress(f"scoring with {self.name}", len(texts)) as advance, torch.inference_mode():
+            for _, alike in groupby(texts, key=lambda ids: len(asked[ids])):
+                self._add_texts(list(alike), asked, scores, advance)
+        parts = np.split(scores.numpy().astype(np.float32), ends[:-1])
+        made = [
+            part.reshape(len(block.clozes), len(block.candidates))
+            for part, block in zip(parts, blocks, strict=True)
+        ]
+        for block, matrix in zip(blocks, made, strict=True):
+            self._refuse_nan(block.clozes, np.asarray(np.isnan(matrix).any(axis=1)))
+        return made
+
+    def _ask(
+        self, block: Block, start: int, encoded: dict[int, dict[Cloze, Row]], asked: Asked
+    ) -> None:
+        """Add a block's questions to `asked`; its scores begin at `start`. `encoded` has the texts
+        that are tokenised already, by the number of their masks."""
+        for at in dict.fromkeys(map(boundary, block.clozes)):
+            spelled = self.spell(block.candidates.words, at)
+            for size in dict.fromkeys(map(len, spelled)):
+                known = encoded.setdefault(size, {})
+                new = [c for c in dict.fromkeys(block.clozes) if c not in known]
+                if new:
+                    known.update(zip(new, self._encode(new, size), strict=True))
+                of_size = [(c, ids) for c, ids in enumerate(spelled) if len(ids) == size]
+                for i, cloze in enumerate(block.clozes):
+                    if boundary(cloze) != at:
+                        continue
+                    ids, positions = known[cloze]
+                    for column, pieces in of_size:
+                        for j, piece in enumerate(pieces):
+                            shown = _shown(ids, positions, self._slot(pieces, j))
+                            questions = asked.setdefault(shown, {}).setdefault(positions[j], [])
+                            questions.append((piece, start + i * len(block.candidates) + column))
+
+    def _add_texts(
+        self,
+        texts: list[tuple[int, ...]],
+        asked: Asked,
+        scores: torch.Tensor,
+        advance: Callable[[int], None],
+    ) -> None:
+        """Run texts with equally many asked positions, and add to `scores` what they say."""
+
+        def run(batch: list[int]) -> None:
+            rows = [(texts[i], tuple(asked[texts[i]])) for i in batch]
+            log_probs = self._slot_log_probs(rows)
+            found = [
+                (k, j, piece, score)
+                for k, (ids, positions) in enumerate(rows)
+                for j, position in enumerate(positions)
+                for piece, score in asked[ids][position]
+            ]
+            k, j, piece, score = torch.tensor(found).unbind(1)
+            said = log_probs[k.to(self.device), j.to(self.device), piece.to(self.device)]
+            scores.index_add_(0, score, said.cpu())
+            advance(len(batch))
+
+        self._in_batches([len(ids) for ids in texts], run)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         vocabulary = self._vocabulary()

@@ -41,6 +41,7 @@ def test_parity(capsys: pytest.CaptureFixture[str]):
 
 def test_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(ask, "EMBEDDED_VECTORS", EMBEDDED_VECTORS[:1])
+    monkeypatch.setattr(kills, "MODELS", ("gpt2",))
     kills.main(["--kills", "1", "--items", "2"])
     out = capsys.readouterr().out
     assert "0 cells lost, 0 computed again" in out and "0 half-written files left" in out

@@ -31,6 +31,7 @@ from hyperprobe.probes.zero_shot import report
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
+from hyperprobe.probes.zero_shot.outcomes import outcome_tables
 from hyperprobe.probes.zero_shot.tables import (
     adds_tables,
     category_table,
@@ -40,12 +41,11 @@ from hyperprobe.probes.zero_shot.tables import (
     on_largest_set,
     systematic_tables,
     tag_tables,
-    without_repeated_captions,
 )
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
@@ -140,14 +140,15 @@ def zero_shot(
         lambda unit, diagnostic: f"{unit.name} on {diagnostic}",
         "zero-shot",
     ).drop(columns="unit")
-    adds = question_adds(table, seed)
-    metrics = with_adds(summarise(table), adds)
+    right = outcome_tables(table)
+    adds = question_adds(table, seed, right)
+    metrics = with_adds(summarise(table, outcomes=right), adds)
     tables = {
         "metrics": metrics,
         "adds": adds,
-        "systematic": systematicity(table),
-        "mcnemar": compare_models(table),
-        "breakdown": breakdown(table),
+        "systematic": systematicity(table, right),
+        "mcnemar": compare_models(table, right),
+        "breakdown": breakdown(table, right),
     }
     files = {f"{name}.csv": frame for name, frame in tables.items()}
     short = with_short_names({"metrics": metrics, "adds": adds})

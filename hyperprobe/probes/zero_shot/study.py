@@ -42,15 +42,15 @@ from hyperprobe.options import (
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
+from hyperprobe.probes.zero_shot.outcomes import Outcomes, outcome_tables
 from hyperprobe.probes.zero_shot.tables import (
     SETTINGS,
     adds_tables,
     metrics_tables,
-    without_repeated_captions,
 )
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run, digest_of
 from hyperprobe.statistics.stratified import with_holm
@@ -244,14 +244,18 @@ def _tables(
             frame.assign(**{name: settings.get(name) for name in SETTINGS})
         )
 
-    for number, rows in table.groupby("unit", sort=False):
-        settings, adds = varied[int(str(number))], question_adds(rows, seed)
-        add("metrics", with_adds(summarise(rows, table), adds), settings)
+    outcomes: dict[int, Outcomes] = {}
+    for unit, rows in table.groupby("unit", sort=False):
+        number = int(str(unit))
+        own = outcomes[number] = outcome_tables(rows)
+        settings, adds = varied[number], question_adds(rows, seed, own)
+        add("metrics", with_adds(summarise(rows, table, own), adds), settings)
         add("adds", adds, settings)
-        add("systematic", systematicity(rows), settings)
+        add("systematic", systematicity(rows, own), settings)
     for settings in plan.combinations():
         asked = [number for number, some in varied.items() if some.items() <= settings.items()]
-        add("mcnemar", compare_models(table[table["unit"].isin(asked)]), settings)
+        of_all = {key: right for number in asked for key, right in outcomes[number].items()}
+        add("mcnemar", compare_models(table[table["unit"].isin(asked)], of_all), settings)
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
     for name, frame in tables.items():
         tables[name] = _sorted(frame, plan.diagnostics)

@@ -92,6 +92,7 @@ def test_contexts_are_asked_where_there_are_some(tiny_models: dict[str, Path]):
     assert contextual["score_bird"].nunique() == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_shuffled_contexts_are_a_control_of_their_own(tiny_models: dict[str, Path], tmp_path: Path):
     bert = str(tiny_models["bert"])
     made = zero_shot([bert], ["lm-diagnostic"], controls=["shuffled"], results=tmp_path)
@@ -144,6 +145,7 @@ def test_the_same_run_again_asks_no_model(
     pd.testing.assert_frame_equal(again.metrics, result.metrics)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_interrupted_run_goes_on(
     tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
