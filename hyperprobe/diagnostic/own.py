@@ -106,7 +106,7 @@ def _last_notes(name: str, frame: pd.DataFrame, review: pd.DataFrame) -> Iterato
         yield f"{n_alone} categories have one noun ({shown}): a header, or a slip of spelling?"
     if n_doubts := int((review["check_forms"] != "").sum()):
         yield (
-            f"{n_doubts} of {len(review)} nouns have a doubtful plural or article: look at "
+            f"{n_doubts} of {len(review)} words have a doubtful plural or article: look at "
             f"{name}.review.tsv, and correct {name}.tsv"
         )
 
