@@ -106,7 +106,7 @@ def _last_notes(name: str, frame: pd.DataFrame, review: pd.DataFrame) -> Iterato
         yield f"{n_alone} categories have one noun ({shown}): a header, or a slip of spelling?"
     if n_doubts := int((review["check_forms"] != "").sum()):
         yield (
-            f"{n_doubts} of {len(review)} nouns have a doubtful plural or article: look at "
+            f"{n_doubts} of {len(review)} words have a doubtful plural or article: look at "
             f"{name}.review.tsv, and correct {name}.tsv"
         )
 
@@ -124,9 +124,14 @@ def _name(categories: Sequence[str], paths: Mapping[str, Path]) -> str:
     """The set's name, from its file or its categories."""
     for key in ("pairs", "taxonomy"):
         if key in paths:
-            return re.sub(r"[^\w.-]+", "-", paths[key].name.split(".")[0]) or "own"
+            return _plain(paths[key].name.split(".")[0])
     words = [category.split("=")[0].split(".")[0] for category in categories]
-    return re.sub(r"[^\w.-]+", "-", "-".join(words))[:LONGEST_NAME]
+    return _plain("-".join(words))
+
+
+def _plain(name: str) -> str:
+    """The name as one of a file: letters, digits, - and _."""
+    return re.sub(r"\W+", "-", name).strip("-")[:LONGEST_NAME] or "own"
 
 
 def _check_english(templates: Templates, paths: Mapping[str, Path]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,7 @@ def _node_nouns(edges: Edges, templates: Templates) -> Callable[[str], Noun]:
     # Of every node: it may be the noun in one question and the answer in another.
     needed = {column.split("_")[1]: text for column, text in _needed(templates).items()}
 
+    @cache
     def noun(node: str) -> Noun:
         many, article = edges.forms.get(node, ("", ""))
         for form, text in needed.items():

@@ -29,7 +29,9 @@ MOST_CATEGORIES = 100
 _ENDING = re.compile(r"(s|z|o|i|[^aeiou]y|[aeo]ch|[^f]f|fe|[ei]x|man)$")
 _MAY_BE_MASS = re.compile(r"(ware|wear|itis|osis|emia|algia|plegia|phobia|ness|ism|ics)$")
 # Where spelling does not say how a word begins: a unicorn, an hour, a European, an NGO.
-_ARTICLE = re.compile(r"(u|eu|ew|once?\b|h(ou|on|ei|erb|om|is|ab)|[A-Z]{2,}|\w\b|[0-9])", re.ASCII)
+_ARTICLE = re.compile(
+    r"(?i:u|eu|ew|once?\b|h(ou|on|ei|erb|om|is|ab))|[A-Z]{2,}|\w\b|[0-9]", re.ASCII
+)
 _PLAIN = re.compile(r"[^\W\d_]+([ '’-][^\W\d_]+)*")
 
 
