@@ -3,8 +3,8 @@
     python -m benchmarks.consistency --layers 12
 
 asks a random-weight BERT of base's width, with the embedded model's tokenizer, about the 576 nouns:
-the questions of `zero-shot`, and those of `consistency`. Processor seconds of one thread, and tokens
-that the encoder reads.
+the questions of `zero-shot`, and those of `consistency`. Processor seconds of one thread, and the
+tokens that the encoder reads.
 """
 
 from __future__ import annotations
