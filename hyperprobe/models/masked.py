@@ -37,6 +37,7 @@ from hyperprobe.options import ModelOptions, Pll
 from hyperprobe.progress import progress
 
 TRIM_EVERY = 8  # blocks
+PAIRS = 4096  # of a cloze and its word, in one block
 Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, positions of the slot's masks
@@ -224,6 +225,59 @@ class MaskedModel(LanguageModel):
             steps = self._plan(candidates, at)
             for block, scores in self._blocks([clozes[i] for i in alike], steps, len(candidates)):
                 yield [alike[i] for i in block], scores
+
+    def _paired(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Blocks:
+        asked = [(boundary(cloze), word) for cloze, word in zip(clozes, words, strict=True)]
+        spelled: dict[tuple[Boundary, str], tuple[int, ...]] = {}
+        for at in dict.fromkeys(at for at, _ in asked):
+            distinct = list(dict.fromkeys(word for where, word in asked if where == at))
+            pieces = self.spell(distinct, at)
+            spelled |= {(at, word): ids for word, ids in zip(distinct, pieces, strict=True)}
+        ids = [spelled[pair] for pair in asked]
+        # Words of one text side by side, so that they share what is run.
+        order = sorted(range(len(clozes)), key=lambda i: (len(ids[i]), clozes[i].text, ids[i]))
+        with progress(f"scoring with {self.name}", sum(map(len, ids))) as advance:
+            for start in range(0, len(order), PAIRS):
+                block = order[start : start + PAIRS]
+                scores = torch.zeros(len(block), 1, dtype=self.precision, device=self.device)
+                self._add_pairs(
+                    [clozes[i] for i in block], [ids[i] for i in block], scores, advance
+                )
+                yield block, scores
+
+    def _add_pairs(
+        self,
+        clozes: Sequence[Cloze],
+        ids: Sequence[tuple[int, ...]],
+        scores: torch.Tensor,
+        advance: Callable[[int], None],
+    ) -> None:
+        """Add to `scores` [n_clozes, 1] what each piece of each cloze's own word gets."""
+        where: dict[Row, list[tuple[int, int]]] = {}  # a text with one slot -> (cloze, piece)
+        for size in sorted({len(pieces) for pieces in ids}):
+            rows = [i for i, pieces in enumerate(ids) if len(pieces) == size]
+            for i, (text, positions) in zip(
+                rows, self._encode([clozes[i] for i in rows], size), strict=True
+            ):
+                for at, piece in enumerate(ids[i]):
+                    shown = list(text)
+                    for position, token in zip(positions, self._slot(ids[i], at), strict=True):
+                        if token is not None:
+                            shown[position] = token
+                    where.setdefault((tuple(shown), (positions[at],)), []).append((i, piece))
+        distinct = list(where)
+
+        def run(batch: list[int]) -> None:
+            log_probs = self._slot_log_probs([distinct[i] for i in batch])[:, 0]
+            found = [(j, *pair) for j, i in enumerate(batch) for pair in where[distinct[i]]]
+            source, target, piece = torch.tensor(found, device=self.device).T
+            scores.index_put_(
+                (target, torch.zeros_like(target)), log_probs[source, piece], accumulate=True
+            )
+            advance(len(found))
+
+        with torch.inference_mode():
+            self._in_batches([len(text) for text, _ in distinct], run)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         vocabulary = self._vocabulary()
