@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hyperprobe.options import ModelOptions
     from hyperprobe.probes.classify.probe import ClassifyResult, classify
     from hyperprobe.probes.lama.probe import LamaResult, lama
+    from hyperprobe.probes.pairs.probe import PairsResult, pairs
     from hyperprobe.probes.prompts.asked import SearchOptions
     from hyperprobe.probes.prompts.probe import PromptsResult, prompts
     from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
@@ -38,6 +39,7 @@ _MODULES = {
     "Comparison": "comparison.runs",
     "LamaResult": "probes.lama.probe",
     "ModelOptions": "options",
+    "PairsResult": "probes.pairs.probe",
     "PromptsResult": "probes.prompts.probe",
     "Result": "render.result",
     "SearchOptions": "probes.prompts.asked",
@@ -52,6 +54,7 @@ _MODULES = {
     "load": "finished",
     "load_model": "models.load",
     "mine_contexts": "diagnostic.mine:mine",
+    "pairs": "probes.pairs.probe",
     "parse_cloze": "cloze",
     "prompts": "probes.prompts.probe",
     "report": "reporting.report",
@@ -67,6 +70,7 @@ __all__ = [
     "Comparison",
     "LamaResult",
     "ModelOptions",
+    "PairsResult",
     "PromptsResult",
     "Result",
     "SearchOptions",
@@ -82,6 +86,7 @@ __all__ = [
     "load",
     "load_model",
     "mine_contexts",
+    "pairs",
     "parse_cloze",
     "prompts",
     "report",

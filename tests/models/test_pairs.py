@@ -72,7 +72,8 @@ def test_any_model_that_answers_clozes():
     """Once for each distinct text, with its own words alone."""
 
     class Toy:
-        asked = []
+        def __init__(self):
+            self.asked = []
 
         def score(self, clozes, candidates):
             self.asked.append((clozes[0].text, candidates.words))
