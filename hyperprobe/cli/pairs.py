@@ -52,12 +52,13 @@ def pairs_command(
 
     Example: hyperprobe pairs BLESS.tsv --model bert-base-uncased --model word2vec
     """
-    from hyperprobe.probes.pairs.probe import pairs
+    from hyperprobe.probes.pairs.probe import default_models, pairs
 
+    scores = scores or []
     settings: dict[str, Any] = {
         "files": [str(path) for path in files],
-        "model": model,
-        "scores": [str(path) for path in scores or ()],
+        "model": model or list(default_models(scores, hearst)),
+        "scores": [str(path) for path in scores],
         "hearst": str(hearst) if hearst else None,
         "dtype": dtype,
         "pll": pll,
@@ -66,8 +67,8 @@ def pairs_command(
     }
     result = pairs(
         files,
-        models=model,
-        scores=scores or (),
+        models=settings["model"],
+        scores=scores,
         hearst=hearst,
         results=results,
         seed=seed,

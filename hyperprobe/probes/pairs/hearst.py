@@ -25,6 +25,7 @@ from hyperprobe.probes.pairs.scoring import Answers, Pair
 
 COUNT, PPMI, SVD_PPMI = "count", "ppmi", "svd-ppmi"
 RANK = 50
+COUNTS_FILE = "file of pair counts"
 DECIMALS = 9  # of products of factors: what is below is rounding, and would order what is equal
 UNKNOWN = 0  # a row and a column of zeros
 
@@ -47,7 +48,7 @@ class PatternCounts:
         """
         row: dict[str, int] = {}
         rows, columns, values = [], [], []
-        for number, line in read_lines(path, "file of pair counts"):
+        for number, line in read_lines(path, COUNTS_FILE):
             if not line.strip():
                 continue
             cells = line.split("\t")

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Unpack
 
 import pandas as pd
 
+from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.load import LastLoaded, identify, load_model
@@ -23,7 +24,7 @@ from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, FREQ, HEARST, StrPath, 
 from hyperprobe.options import RESULTS, ModelKeywords, ModelOptions, check_seed
 from hyperprobe.probes.pairs import report
 from hyperprobe.probes.pairs.files import PairSet, read_pairs, read_scores
-from hyperprobe.probes.pairs.hearst import PatternCounts
+from hyperprobe.probes.pairs.hearst import COUNTS_FILE, PatternCounts
 from hyperprobe.probes.pairs.metrics import summarise
 from hyperprobe.probes.pairs.scoring import ask, frequencies, given, of_model
 from hyperprobe.progress import progress
@@ -78,9 +79,7 @@ def pairs(
     input.
     """
     files, scores = listed_paths(files), listed_paths(scores)
-    if models is None:
-        models = () if scores or hearst else MODELS
-    models = model_names(models)
+    models = model_names(default_models(scores, hearst) if models is None else models)
     given_options = dict(locals())
     options = ModelOptions(**keywords)
     check_seed(seed)
@@ -102,6 +101,11 @@ def pairs(
     return PairsResult(run.folder, predictions, metrics)
 
 
+def default_models(scores: Sequence[StrPath], hearst: StrPath | None) -> tuple[str, ...]:
+    """The models that are asked where none is named: none beside scores or counts of a user."""
+    return () if scores or hearst else MODELS
+
+
 def _read_sets(paths: Sequence[Path]) -> dict[Path, PairSet]:
     """Each file's pairs. Raises `UserError` for files of one name."""
     if not paths:
@@ -118,6 +122,9 @@ def _answers(
     models: Sequence[str], scores: Sequence[Path], hearst: Path | None, options: ModelOptions
 ) -> dict[str, Answer]:
     """What scores pairs, under its name in the tables; models and counts are loaded when asked."""
+    for name in map(str, scores):
+        if name in models:
+            raise UserError(f"{name} is named as --model and as --scores: it can be but one")
     held = LastLoaded(partial(load_model, options=options))
 
     def of_frequency(pair_set: PairSet) -> tuple[pd.DataFrame, Any]:
@@ -129,8 +136,11 @@ def _answers(
 
         return held.answer(predict, name)
 
+    # (what is wrong with a small file is said before any model is asked)
+    tables = {path: read_scores(path) for path in scores}
+
     def of_scores(path: Path, pair_set: PairSet) -> tuple[pd.DataFrame, Any]:
-        frame = ask(partial(given, read_scores(path)), pair_set)
+        frame = ask(partial(given, tables[path]), pair_set)
         if not frame["known"].any():
             raise UserError(f"{path} scores no pair of {pair_set.name}: check its words")
         return frame, {"kind": "scores", "file": str(path), "sha256": file_digest(path)}
@@ -143,13 +153,10 @@ def _answers(
 
     answers: dict[str, Answer] = {FREQ: of_frequency}
     if hearst is not None:
+        next(read_lines(hearst, COUNTS_FILE), None)
         answers[HEARST] = partial(of_counts, hearst)
     answers |= {str(path): partial(of_scores, path) for path in scores}
-    for name in models:
-        if name in answers:
-            raise UserError(f"{name} is named as --model and as --scores: it can be but one")
-        answers[name] = partial(of_name, name)
-    return answers
+    return answers | {name: partial(of_name, name) for name in models}
 
 
 def _ask(run: Run, sets: Sequence[PairSet], answers: dict[str, Answer]) -> pd.DataFrame:

@@ -154,34 +154,41 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
 
 
 def find(metrics: pd.DataFrame, label: str = "", topic: str = "") -> Iterator[Finding]:
-    """For each model that was named, what it finds of each set, beside chance and frequency."""
-    rows = shown(metrics)
-    sentences = (
-        ("ap", "{} detects hypernymy in {} with an average precision of {}", percent),
-        ("direction", "{} has the direction of the pairs of {} right in {} %", percent),
-        (
-            "rho",
-            "{} ranks the pairs of {} like people with a Spearman correlation of {}",
-            _decimals,
-        ),
-    )
-    for diagnostic, of_set in rows.groupby("diagnostic", sort=False):
-        baselines = of_set.drop_duplicates("model").set_index("model")
+    """For each model that was named, what it gets on each set, beside chance and frequency."""
+    for diagnostic, of_set in shown(metrics).groupby("diagnostic", sort=False):
+        baselines = of_set[of_set["model"].isin(BASELINE_NAMES)].set_index("model")
         for row in of_set[of_set["model"].map(is_subject)].to_dict("records"):
             if row["measure"] in WORDINGS:
                 continue
-            for name, sentence, form in sentences:
-                low, high = row.get(f"{name}_low", np.nan), row.get(f"{name}_high", np.nan)
-                if not np.isfinite([row.get(name, np.nan), low, high]).all():
-                    continue
-                chance = baselines.loc[CHANCE]
-                said = sentence.format(row["model"], diagnostic, form(row[name], low, high))
-                others = f"chance is {form(chance[name])}"
-                if FREQ in baselines.index:
-                    others += f", the frequency of the hypernym gives {form(baselines[name][FREQ])}"
-                verdict = "" if low > chance[name] else ", which is not shown to be above chance"
-                yield Finding("Pairs", f"{said} ({others}){verdict}.", label, topic, row["model"])
+            said = [_said(name, row, baselines) for name in SAID]
+            if found := [words for words in said if words]:
+                text = f"on {diagnostic}, {row['model']} has {'; '.join(found)}."
+                yield Finding("Pairs", text, label, topic, row["model"])
+
+
+def _said(name: str, row: Mapping[str, Any], baselines: pd.DataFrame) -> str:
+    """A metric with its interval and the baselines; nothing where it does not apply."""
+    words, form = SAID[name]
+    value, low, high = (row.get(f"{name}{end}", np.nan) for end in ("", "_low", "_high"))
+    if not np.isfinite([value, low, high]).all():
+        return ""
+    others = {BASELINE_NAMES[key]: float(baselines[name][key]) for key in baselines.index}
+    known = {key: other for key, other in others.items() if np.isfinite(other)}
+    beside = ", ".join(f"{key} {form(other)}" for key, other in known.items())
+    # (conservative: the two are of the same pairs, so that their intervals may overlap a little)
+    ends = {BASELINE_NAMES[key]: baselines[f"{name}_high"][key] for key in baselines.index}
+    unclear = [key for key in known if not low > ends[key]]
+    verdict = f"; not shown to be above {' and '.join(unclear)}" if unclear else ""
+    return f"{words} of {form(value, low, high)} ({beside}{verdict})"
 
 
 def _decimals(value: float, low: float = np.nan, high: float = np.nan) -> str:
     return f"{value:.2f}" + (f" [{low:.2f}, {high:.2f}]" if low == low else "")
+
+
+BASELINE_NAMES = {CHANCE: "chance", FREQ: "frequency"}
+SAID = {
+    "ap": ("an average precision", percent),
+    "direction": ("a direction accuracy", percent),
+    "rho": ("a Spearman correlation", _decimals),
+}
