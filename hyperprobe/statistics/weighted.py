@@ -24,19 +24,23 @@ def average_precision(scores: ArrayLike, labels: ArrayLike) -> Statistic:
     The mean over the positives of the precision at their score; equal scores share theirs.
     NaN without positives or without negatives.
     """
-    scores, labels = np.asarray(scores, dtype=float), np.asarray(labels, dtype=float)
-    order = np.argsort(-scores, kind="stable")
-    descending = scores[order]
+    values, is_positive = np.asarray(scores, dtype=float), np.asarray(labels, dtype=float) == 1
+    order = np.argsort(-values, kind="stable")
+    descending = values[order]
     last = np.flatnonzero(np.append(descending[1:] != descending[:-1], True))
+    # Precision counts where there are positives: the other scores are left out of what follows.
+    positives = np.flatnonzero(is_positive[order])
+    at = np.searchsorted(last, positives)
+    ends, group = np.unique(last[at], return_inverse=True) if len(at) else (at, at)
+    positives = order[positives]
 
     def statistic(weights: Floats) -> float:
-        weight = weights[order]
-        found = np.cumsum(weight * labels[order])[last]
-        seen = np.cumsum(weight)[last]
-        if not 0 < found[-1] < seen[-1]:
+        gained = np.bincount(group, weights[positives])
+        found = np.cumsum(gained)
+        seen = np.cumsum(weights[order])
+        if not len(found) or not 0 < found[-1] < seen[-1]:
             return float("nan")
-        gained = np.diff(found, prepend=0.0)
-        return float((gained * found / np.maximum(seen, 1e-12)).sum() / found[-1])
+        return float((gained * found / np.maximum(seen[ends], 1e-12)).sum() / found[-1])
 
     return statistic
 
@@ -80,14 +84,14 @@ def bootstrap(statistic: Statistic, clusters: ArrayLike, seed: int = 0) -> tuple
 
 
 def of_random_scores(
-    statistic: Callable[[ArrayLike], Statistic], n: int, seed: int = 0
+    make: Callable[[ArrayLike, ArrayLike], Statistic], gold: ArrayLike, seed: int = 0
 ) -> tuple[float, float, float]:
-    """Mean and central 95 % of a statistic over random scores [n]: what knowing nothing gives.
-
-    `statistic` makes from scores the function of weights.
-    """
-    random, weights = np.random.default_rng(seed), np.ones(n)
-    values = (statistic(random.permutation(n))(weights) for _ in range(N_SAMPLES))
+    """Mean and central 95 % of a statistic of scores and `gold` [n] over random scores: what
+    knowing nothing gives. `make` is `average_precision` or `spearman`."""
+    random, known = np.random.default_rng(seed), np.asarray(gold, dtype=float)
+    # (the gold in random order: the scores need not be sorted again)
+    scores, weights = -np.arange(len(known), dtype=float), np.ones(len(known))
+    values = (make(scores, random.permutation(known))(weights) for _ in range(N_SAMPLES))
     found = np.fromiter(values, dtype=float, count=N_SAMPLES)
     mean = float("nan") if np.isnan(found).all() else float(np.nanmean(found))
     return mean, *_ends(found)

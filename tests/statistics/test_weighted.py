@@ -60,7 +60,7 @@ def test_random_scores_give_a_little_more_than_the_share_of_positives():
     """The expected average precision of a random order is known (Bestgen 2015)."""
     n, positives = 400, 100
     labels = np.arange(n) < positives
-    mean, low, high = of_random_scores(lambda scores: average_precision(scores, labels), n)
+    mean, low, high = of_random_scores(average_precision, labels)
     harmonic = (1 / np.arange(1, n + 1)).sum()
     expected = (positives - 1) / (n - 1) + (n - positives) / (n * (n - 1)) * harmonic
     assert mean == pytest.approx(expected, abs=0.003)

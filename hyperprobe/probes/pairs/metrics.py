@@ -206,4 +206,4 @@ def chance_rows(pairs: Pairs, seed: int) -> Iterator[dict[str, Any]]:
 def _by_chance(ranked: Ranked, gold: Floats, seed: int) -> tuple[float, float, float]:
     if len(np.unique(gold)) < 2:
         return NAN, NAN, NAN
-    return of_random_scores(lambda scores: ranked.make(scores, gold), len(gold), seed)
+    return of_random_scores(ranked.make, gold, seed)
