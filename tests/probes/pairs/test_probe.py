@@ -157,6 +157,17 @@ def test_the_embedded_models_are_asked_where_nothing_is_named(folder: Path):
     assert names == ["chance", "freq", "embedded", "word2vec"]
 
 
+def test_the_embedded_models_numbers_are_those_that_are_stored(shared: Path, tmp_path: Path):
+    stored = pd.read_csv(Path(__file__).parents[3] / "results/reference/pairs-metrics.csv")
+    path = shared / "sets" / "hypernymysuite" / "hyperlex_rnd.tsv"
+    result = hp.pairs(path, models=["embedded", "word2vec"], results=tmp_path)
+    keys = ["diagnostic", "model", "measure", "fold"]
+    both = result.metrics.merge(stored, on=keys, suffixes=("", "_stored"))
+    asked = both[both["model"] != "chance"]  # its random scores are fewer here
+    assert len(asked) == 5 * 4
+    assert np.allclose(asked["rho"], asked["rho_stored"], atol=0.01)
+
+
 def test_an_interrupted_run_continues(folder: Path, tmp_path: Path):
     command = ["pairs", "nouns.tsv", "graded.csv", "--model", "bert", "--model", "v.txt"]
     for name in ("nouns.tsv", "graded.csv", "v.txt"):
