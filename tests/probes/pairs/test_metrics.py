@@ -124,7 +124,7 @@ def naive_accuracy(score, label, reverse=None, directed=False):
 
 @pytest.mark.filterwarnings("ignore:No positive class")
 def test_accuracy_is_the_originals():
-    n = 500
+    n = 300
     label = RANDOM.integers(0, 2, n).astype(float)
     score = np.round(label + RANDOM.normal(0, 1, n), 1)
     mean, of_pair = threshold_accuracy(score, label)
