@@ -39,6 +39,7 @@ PAIR_COLUMNS = {2: PAIR, 3: (*PAIR, "third"), 4: (*PAIR, "label", "relation")}
 SCORE_COLUMNS = {3: (*PAIR, "score"), 4: (*PAIR, "score", "is_oov")}
 LABELS = {"true": 1.0, "1": 1.0, "false": 0.0, "0": 0.0, "-1": -1.0}
 FOLDS = {"": "", "train": "train", "val": "val", "dev": "val", "validation": "val", "test": "test"}
+_SUFFIXES = re.compile(r"(\.(tsv|csv|txt|gz|xz|bz2))+$")
 _TAGGED = re.compile("(.+)-([nvjr])")
 
 
@@ -90,6 +91,11 @@ def read_pairs(path: Path) -> PairSet:
             "or 1, 0 and -1 (the first word is the hypernym)"
         )
     elif "label" not in columns and "score" not in columns:
+        if unknown := [name for name in columns if name not in (*NAMES, "relation")]:
+            raise UserError(
+                f"{path}: no column label or score beside {quoted(unknown[0])}: name one so, or "
+                "leave only pairs that are hypernymy, in two columns"
+            )
         labels = [1.0] * len(rows)  # a list of pairs that are hypernymy
     graded = [_number(row["score"], f"{path}, line {n}") if "score" in row else math.nan
               for n, row in rows]  # fmt: skip
@@ -105,7 +111,7 @@ def read_pairs(path: Path) -> PairSet:
     )
     kept = frame[is_noun].reset_index(drop=True)
     _check(path, kept)
-    return PairSet(path.name.split(".")[0], kept, len(frame) - len(kept))
+    return PairSet(_SUFFIXES.sub("", path.name) or path.name, kept, len(frame) - len(kept))
 
 
 def read_scores(path: Path) -> dict[tuple[str, str], float]:

@@ -1,5 +1,6 @@
 """Each format is read for what it says, and what is wrong is named with its line and a remedy."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,21 @@ def test_comma_separated_and_a_byte_order_mark(tmp_path: Path):
     assert pairs.frame["hyponym"].tolist() == ["oak, red"]
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("BLESS.val", "BLESS.val"), ("my.pairs.csv", "my.pairs"), ("a.txt", "a"), (".tsv", ".tsv")],
+)
+def test_a_set_is_called_like_its_file(tmp_path: Path, file: str, name: str):
+    assert read_pairs(written(tmp_path, "a\tb\n", file)).name == name
+
+
+def test_a_packed_file(tmp_path: Path):
+    path = tmp_path / "my.tsv.gz"
+    path.write_bytes(gzip.compress(b"child\tparent\nrobin\tbird\n"))
+    assert rows(read_pairs(path)) == [("robin", "bird", 1, None, "")]
+    assert read_pairs(path).name == "my"
+
+
 def test_repeated_pairs_stay_and_are_counted(tmp_path: Path):
     pairs = read_pairs(written(tmp_path, "a\tb\tTrue\na\tb\tFalse\n"))
     assert pairs.frame["label"].tolist() == [1, 0] and pairs.n_repeated == 1
@@ -120,7 +136,7 @@ def test_repeated_pairs_stay_and_are_counted(tmp_path: Path):
         ("a\tb\tTrue\na\tb\n", "line 2: 2 cells where line 1 has 3"),
         ("word1\tword2\tlabel\na\tb\tmaybe\n", "line 2: the label is 'maybe': write True or False"),
         ("word1\tword2\tscore\na\tb\tnan\n", "line 2: the score is 'nan': write a number"),
-        ("word1\tword2\tgold\nx\ty\tz\n", None),  # an unknown column says nothing
+        ("word1\tword2\tgold\nx\ty\t1\n", "no column label or score beside 'gold'"),
         ("a\tb\thigh\n", "line 1: the score is 'high'"),
         ("word1\tword2\tlabel\tfold\na\tb\t1\thold-out\n", "line 2: the fold is 'hold-out'"),
         ("a\t \tTrue\n", "line 1: a word is empty"),
@@ -131,11 +147,8 @@ def test_repeated_pairs_stay_and_are_counted(tmp_path: Path):
         ('"a,b,True\n', "line 1: not comma-separated"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, said: str | None):
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, said: str):
     path = written(tmp_path, text)
-    if said is None:
-        assert read_pairs(path).frame["label"].tolist() == [1]
-        return
     with pytest.raises(UserError, match=said) as caught:
         read_pairs(path)
     assert str(path) in str(caught.value)
