@@ -206,4 +206,5 @@ def chance_rows(pairs: Pairs, seed: int) -> Iterator[dict[str, Any]]:
 def _by_chance(ranked: Ranked, gold: Floats, seed: int) -> tuple[float, float, float]:
     if len(np.unique(gold)) < 2:
         return NAN, NAN, NAN
-    return of_random_scores(ranked.make, gold, seed)
+    mean, low, high = of_random_scores(ranked.make, gold, seed)
+    return (0.0 if ranked.make is spearman else mean), low, high  # (of a correlation it is known)
