@@ -248,7 +248,10 @@ def _number(cell: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UserError(f"{where}: the score is {quoted(cell)}: write a number")
+        raise UserError(
+            f"{where}: the score is {quoted(cell)}: write a number (or in a header the names "
+            "word1, word2, and label or score)"
+        )
     return value
 
 
