@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hyperprobe.probes.classify.probe import ClassifyResult, classify
     from hyperprobe.probes.consistency.probe import ConsistencyResult, consistency
     from hyperprobe.probes.lama.probe import LamaResult, lama
+    from hyperprobe.probes.pairs.probe import PairsResult, pairs
     from hyperprobe.probes.prompts.asked import SearchOptions
     from hyperprobe.probes.prompts.probe import PromptsResult, prompts
     from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
@@ -40,6 +41,7 @@ _MODULES = {
     "ConsistencyResult": "probes.consistency.probe",
     "LamaResult": "probes.lama.probe",
     "ModelOptions": "options",
+    "PairsResult": "probes.pairs.probe",
     "PromptsResult": "probes.prompts.probe",
     "Result": "render.result",
     "SearchOptions": "probes.prompts.asked",
@@ -55,6 +57,7 @@ _MODULES = {
     "load": "finished",
     "load_model": "models.load",
     "mine_contexts": "diagnostic.mine:mine",
+    "pairs": "probes.pairs.probe",
     "parse_cloze": "cloze",
     "prompts": "probes.prompts.probe",
     "report": "reporting.report",
@@ -71,6 +74,7 @@ __all__ = [
     "ConsistencyResult",
     "LamaResult",
     "ModelOptions",
+    "PairsResult",
     "PromptsResult",
     "Result",
     "SearchOptions",
@@ -87,6 +91,7 @@ __all__ = [
     "load",
     "load_model",
     "mine_contexts",
+    "pairs",
     "parse_cloze",
     "prompts",
     "report",

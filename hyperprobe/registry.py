@@ -52,6 +52,9 @@ COMMANDS: dict[str, Command] = {
     "prompts": Command(
         "hyperprobe.probes.prompts.probe:PromptsResult", "hyperprobe.probes.prompts.report:part"
     ),
+    "pairs": Command(
+        "hyperprobe.probes.pairs.probe:PairsResult", "hyperprobe.probes.pairs.report:part"
+    ),
     "compare": Command(
         "hyperprobe.comparison.runs:Comparison", "hyperprobe.comparison.report:part"
     ),

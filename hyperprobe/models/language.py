@@ -256,6 +256,16 @@ class LanguageModel(ABC):
         """`_closed` for very many candidates."""
         return self._closed(clozes, candidates)
 
+    def _paired(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Blocks:
+        """(indices of clozes, scores [n_indices, 1] of each one's own word), block after block."""
+        where: dict[str, list[int]] = {}
+        for i, word in enumerate(words):
+            where.setdefault(word, []).append(i)
+        for word, of_word in where.items():
+            asked = self._closed([clozes[i] for i in of_word], CandidateSet((word,)))
+            for block, scores in asked:
+                yield [of_word[i] for i in block], scores
+
     @abstractmethod
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         """Scores over the vocabulary [n_indices, n_tokens], block after block."""
@@ -265,6 +275,14 @@ class LanguageModel(ABC):
         result = np.empty((len(clozes), len(candidates)), dtype=np.float32)
         for indices, scores in self._checked(clozes, self._closed(clozes, candidates)):
             result[indices] = scores.cpu().numpy()
+        return result
+
+    def score_pairs(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Scores:
+        """`score` of `words[i]` in the slot of `clozes[i]` [n_clozes]: no cloze is asked for
+        the words of another."""
+        result = np.empty(len(clozes), dtype=np.float32)
+        for indices, scores in self._checked(clozes, self._paired(clozes, words)):
+            result[indices] = scores[:, 0].cpu().numpy()
         return result
 
     def rank(

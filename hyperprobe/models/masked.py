@@ -40,10 +40,11 @@ from hyperprobe.options import ModelOptions, Pll
 from hyperprobe.progress import progress
 
 TRIM_EVERY = 8  # blocks
+PAIRS = 100_000  # of a cloze and its word, in one block
 Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, positions of the slot's masks
-# Token ids -> position -> [(token that is asked there, which of all scores it adds to)]
+# Token ids -> position -> [(token that is asked there, row of the score that it adds to)]
 Asked = dict[tuple[int, ...], dict[int, list[tuple[int, int]]]]
 
 
@@ -238,78 +239,90 @@ class MaskedModel(LanguageModel):
             for block, scores in self._blocks([clozes[i] for i in alike], steps, len(candidates)):
                 yield [alike[i] for i in block], scores
 
-    # -- blocks ---------------------------------------------------------------------
+    # -- candidates of its own for each cloze ------------------------------------------
 
     def score_blocks(self, blocks: Sequence[Block]) -> list[Scores]:
         """`score` of each block; a text that several of them need is run once."""
-        if not blocks:
-            return []
-        asked: Asked = {}
-        encoded: dict[int, dict[Cloze, Row]] = {}
-        ends = np.cumsum([len(block.clozes) * len(block.candidates) for block in blocks])
-        for start, block in zip((0, *ends), blocks, strict=False):
-            self._ask(block, int(start), encoded, asked)
-        texts = sorted(asked, key=lambda ids: (len(asked[ids]), -len(ids), ids))
-        scores = torch.zeros(int(ends[-1]), dtype=self.precision)
-        with progress(f"scoring with {self.name}", len(texts)) as advance, torch.inference_mode():
-            for _, alike in groupby(texts, key=lambda ids: len(asked[ids])):
-                self._add_texts(list(alike), asked, scores, advance)
-        parts = np.split(scores.numpy().astype(np.float32), ends[:-1])
-        made = [
-            part.reshape(len(block.clozes), len(block.candidates))
-            for part, block in zip(parts, blocks, strict=True)
+        pairs = [
+            (cloze, word)
+            for block in blocks
+            for cloze in block.clozes
+            for word in block.candidates.words
         ]
-        for block, matrix in zip(blocks, made, strict=True):
-            self._refuse_nan(block.clozes, np.asarray(np.isnan(matrix).any(axis=1)))
-        return made
+        scores = self.score_pairs([cloze for cloze, _ in pairs], [word for _, word in pairs])
+        shapes = [(len(block.clozes), len(block.candidates)) for block in blocks]
+        ends = np.cumsum([n * m for n, m in shapes]).tolist()
+        return [
+            scores[end - n * m : end].reshape(n, m)
+            for end, (n, m) in zip(ends, shapes, strict=True)
+        ]
 
-    def _ask(
-        self, block: Block, start: int, encoded: dict[int, dict[Cloze, Row]], asked: Asked
-    ) -> None:
-        """Add a block's questions to `asked`; its scores begin at `start`. `encoded` has the texts
-        that are tokenised already, by the number of their masks."""
-        for at in dict.fromkeys(map(boundary, block.clozes)):
-            spelled = self.spell(block.candidates.words, at)
-            for size in dict.fromkeys(map(len, spelled)):
-                known = encoded.setdefault(size, {})
-                new = [c for c in dict.fromkeys(block.clozes) if c not in known]
-                if new:
-                    known.update(zip(new, self._encode(new, size), strict=True))
-                of_size = [(c, ids) for c, ids in enumerate(spelled) if len(ids) == size]
-                for i, cloze in enumerate(block.clozes):
-                    if boundary(cloze) != at:
-                        continue
-                    ids, positions = known[cloze]
-                    for column, pieces in of_size:
-                        for j, piece in enumerate(pieces):
-                            shown = _shown(ids, positions, self._slot(pieces, j))
-                            questions = asked.setdefault(shown, {}).setdefault(positions[j], [])
-                            questions.append((piece, start + i * len(block.candidates) + column))
+    def _paired(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Blocks:
+        asked = [(boundary(cloze), word) for cloze, word in zip(clozes, words, strict=True)]
+        spelled: dict[tuple[Boundary, str], tuple[int, ...]] = {}
+        for at in dict.fromkeys(at for at, _ in asked):
+            distinct = list(dict.fromkeys(word for where, word in asked if where == at))
+            pieces = self.spell(distinct, at)
+            spelled |= {(at, word): ids for word, ids in zip(distinct, pieces, strict=True)}
+        ids = [spelled[pair] for pair in asked]
+        # Words of one text and length side by side, so that they share what is run.
+        order = sorted(range(len(clozes)), key=lambda i: (len(ids[i]), clozes[i].text))
+        with progress(f"scoring with {self.name}", sum(map(len, ids))) as advance:
+            for start in range(0, len(order), PAIRS):
+                block = order[start : start + PAIRS]
+                yield (
+                    block,
+                    self._pair_scores([clozes[i] for i in block], [ids[i] for i in block], advance),
+                )
+
+    def _pair_scores(
+        self,
+        clozes: Sequence[Cloze],
+        ids: Sequence[tuple[int, ...]],
+        advance: Callable[[int], None],
+    ) -> torch.Tensor:
+        """Scores [n_clozes, 1] of the pieces `ids` of each cloze's own word."""
+        asked: Asked = {}
+        for size in dict.fromkeys(map(len, ids)):
+            rows = [i for i, pieces in enumerate(ids) if len(pieces) == size]
+            distinct = list(dict.fromkeys(clozes[i] for i in rows))
+            encoded = dict(zip(distinct, self._encode(distinct, size), strict=True))
+            for i in rows:
+                text, positions = encoded[clozes[i]]
+                for at, piece in enumerate(ids[i]):
+                    shown = _shown(text, positions, self._slot(ids[i], at))
+                    asked.setdefault(shown, {}).setdefault(positions[at], []).append((piece, i))
+        scores = torch.zeros(len(clozes), 1, dtype=self.precision, device=self.device)
+        # The texts of one batch are asked at equally many positions.
+        texts = sorted(asked, key=lambda text: len(asked[text]))
+        with torch.inference_mode():
+            for _, alike in groupby(texts, key=lambda text: len(asked[text])):
+                self._add_texts([(text, asked[text]) for text in alike], scores, advance)
+        return scores
 
     def _add_texts(
         self,
-        texts: list[tuple[int, ...]],
-        asked: Asked,
+        texts: Sequence[tuple[tuple[int, ...], dict[int, list[tuple[int, int]]]]],
         scores: torch.Tensor,
         advance: Callable[[int], None],
     ) -> None:
-        """Run texts with equally many asked positions, and add to `scores` what they say."""
+        """Add to `scores` what the model says in each text at the positions that are asked."""
 
         def run(batch: list[int]) -> None:
-            rows = [(texts[i], tuple(asked[texts[i]])) for i in batch]
+            rows = [(texts[i][0], tuple(texts[i][1])) for i in batch]
             log_probs = self._slot_log_probs(rows)
             found = [
-                (k, j, piece, score)
-                for k, (ids, positions) in enumerate(rows)
-                for j, position in enumerate(positions)
-                for piece, score in asked[ids][position]
+                (k, j, piece, row)
+                for k, i in enumerate(batch)
+                for j, questions in enumerate(texts[i][1].values())
+                for piece, row in questions
             ]
-            k, j, piece, score = torch.tensor(found).unbind(1)
-            said = log_probs[k.to(self.device), j.to(self.device), piece.to(self.device)]
-            scores.index_add_(0, score, said.cpu())
-            advance(len(batch))
+            text, at, piece, row = torch.tensor(found, device=self.device).unbind(1)
+            said = log_probs[text, at, piece]
+            scores.index_put_((row, torch.zeros_like(row)), said, accumulate=True)
+            advance(len(found))
 
-        self._in_batches([len(ids) for ids in texts], run)
+        self._in_batches([len(ids) for ids, _ in texts], run)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         vocabulary = self._vocabulary()

@@ -110,6 +110,16 @@ class StaticModel:
                 scores[i, column] = -np.inf
         return scores
 
+    def score_pairs(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Scores:
+        """Cosines [n_clozes] of each subject and its own word; NaN where one has no vector."""
+        subjects = [cloze.subject or "" for cloze in clozes]
+        distinct = list(dict.fromkeys([*subjects, *words]))
+        row = {word: i for i, word in enumerate(distinct)}
+        unit = self._unit_vectors(distinct)
+        first, second = ([row[word] for word in side] for side in (subjects, words))
+        cosines: Scores = np.einsum("ij,ij->i", unit[first], unit[second])
+        return cosines
+
     def rank(
         self,
         clozes: Sequence[Cloze],

@@ -18,7 +18,7 @@ OPTIONS = {
 # The positional parameter of each command.
 ARGUMENTS = {
     "analyze": "run", "compare": "folders", "report": "runs", "study": "path",
-    "build-diagnostic": "names", "contexts-mine": "corpus",
+    "pairs": "files", "build-diagnostic": "names", "contexts-mine": "corpus",
 }  # fmt: skip
 WORDS = {"contexts-mine": "contexts mine"}  # where a command is two words
 
