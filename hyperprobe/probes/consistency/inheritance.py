@@ -24,7 +24,10 @@ PROBE = "inheritance"
 PREMISE = "premise"  # one premise, about the made-up noun or about another one
 ORDERS = ("other premise first", "other premise last")
 ALONE, ELSEWHERE = "premise about it", "premise about another"
-N_PAIRS = 2  # of made-up nouns for each noun, so that the flavour of a name averages out
+# Pairs of made-up nouns for each noun and question: the flavour of a name averages out. A single
+# premise is there to compare with, and takes one pair.
+N_PAIRS = {**dict.fromkeys(ORDERS, 2), ALONE: 1, ELSEWHERE: 1}
+MOST_PAIRS = max(N_PAIRS.values())
 
 
 def made_up_nouns() -> list[str]:
@@ -40,22 +43,23 @@ def plan(items: Items, names: Sequence[str]) -> Plan:
     """
     candidates = CandidateSet.of(items.categories)
     others = other_nouns(items.gold)
-    if len(names) < 2 * N_PAIRS or len(candidates) < 2:
+    if len(names) < 2 * MOST_PAIRS or len(candidates) < 2:
         return Plan((), lambda scores: [])
     texts = {
         question: [
             tuple(_cloze(items, question, i, others[i], names, pair) for i in range(len(others)))
-            for pair in range(N_PAIRS)
+            for pair in range(n_pairs)
         ]
-        for question in (*ORDERS, ALONE, ELSEWHERE)
+        for question, n_pairs in N_PAIRS.items()
     }
     blocks = [Block(clozes, candidates) for pairs in texts.values() for clozes in pairs]
 
     def rows(scores: Sequence[Scores]) -> list[Row]:
         made = []
-        for k, question in enumerate(texts):
-            of_pairs = scores[k * N_PAIRS : (k + 1) * N_PAIRS]
-            mean: Matrix = np.mean([one.astype(float) for one in of_pairs], axis=0)
+        left = iter(scores)
+        for question, n_pairs in N_PAIRS.items():
+            of_pairs = [next(left).astype(float) for _ in range(n_pairs)]
+            mean: Matrix = np.mean(of_pairs, axis=0)
             bias = biases(mean)
             for i, gold in enumerate(items.gold):
                 asked = [gold, items.gold[others[i]]]
@@ -101,7 +105,7 @@ def _cloze(
     items: Items, question: str, i: int, other: int, names: Sequence[str], pair: int
 ) -> Cloze:
     template = items.of_set.templates.singular
-    start = 2 * (i * N_PAIRS + pair)
+    start = 2 * (i * MOST_PAIRS + pair)
     one, another = (names[(start + k) % len(names)] for k in range(2))
     premise = _premise(items, template, one, items.nouns[i])
     distractor = _premise(items, template, another, items.nouns[other])

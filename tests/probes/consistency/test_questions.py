@@ -123,7 +123,7 @@ def test_premises_by_hand():
     assert texts[0] == f"{mislead} {know} A wug is a [MASK]."
     assert texts[2] == f"{know} {mislead} A wug is a [MASK]."
     assert texts[4] == f"{know} A wug is a [MASK]."
-    assert texts[6] == "A dax is an archaeopteryx. A wug is a [MASK]."
+    assert texts[5] == "A dax is an archaeopteryx. A wug is a [MASK]."
     assert texts[1].startswith("A fep is") and texts[1].endswith("A blick is a [MASK].")
 
 
