@@ -142,11 +142,9 @@ def from_pairs(path: Path, templates: Templates, wordnet: Any) -> Collected:
         if first == number:
             continue
         if rows[word][1] != row:
-            other = rows[word][1]["hypernym"]
-            what = (
-                f"in two categories, {quoted(other)} (line {first}) and {quoted(row['hypernym'])}"
-            )
-            if other == row["hypernym"]:
+            one, other = rows[word][1]["hypernym"], row["hypernym"]
+            what = f"in two categories, {quoted(one)} (line {first}) and {quoted(other)}"
+            if one == other:
                 what = f"in line {first} with other forms"
             raise UserError(f"{where}: {quoted(word)} is {what}: keep one of the rows")
         n_repeated += 1

@@ -131,7 +131,7 @@ def test_forms_that_are_given_stand(tmp_path: Path):
         (PAIRS + "owl\n", "line 6: 1 cells, not 2: separate them by single tabs"),
         (PAIRS + "owl,bird\n", "line 6: 1 cells, not 2"),
         (PAIRS + "\tbird\n", "line 6: hyponym is empty"),
-        (PAIRS + "robin\ttree\n", "line 6: 'robin' is in two categories, 'bird' .line 1. and 'tree'"),
+        (PAIRS + "robin\ttree\n", "line 6: 'robin' is in two categories, 'bird' .line 1. and"),
         (PAIRS + "bird\tanimal\n", "line 6: 'bird' is the category of line 1"),
         (PAIRS + "owl\towl\n", "line 6: 'owl' is its own hypernym"),
         (PAIRS + "o\0wl\tbird\n", "line 6: 'o.x00wl' holds control characters"),
