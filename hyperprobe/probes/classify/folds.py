@@ -40,7 +40,8 @@ def folds_of(
     items, notes = load_diagnostic(diagnostic), []
     is_shipped = diagnostic in NAMES
     possible = list(SETTINGS)
-    if not has_groups(items) and n_parts_of(items) < 2:
+    n_parts = items["group"].nunique() if has_groups(items) else n_parts_of(items)
+    if n_parts < 2:
         why = f"{diagnostic}: unseen needs two groups, or four categories without any"
         if "seen" not in settings:
             raise UserError(f"{why}: add some, or choose --setting seen")
@@ -49,11 +50,14 @@ def folds_of(
     paths = contexts or (shipped_files() if is_shipped else [])
     made = make_folds(items, read_all(paths), possible, seed, bare=not is_shipped)
     for (setting, fold), rows in made.groupby(["setting", "fold"]):
-        if rows["partition"].nunique() < len(PARTITIONS) and setting in settings:
+        if rows["partition"].nunique() == len(PARTITIONS):
+            continue
+        if setting in settings:
             raise UserError(
                 f"{diagnostic} has too few nouns for fold {fold} of {setting}: add some, so that "
                 "each category has seven or more"
             )
+        made = made[made["setting"] != setting].reset_index(drop=True)
     check_folds(made)
     bare = made.loc[made["hyponym"] == made["hyponym_sentence"], "hyponym"].nunique()
     if bare:
