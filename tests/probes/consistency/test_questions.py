@@ -177,3 +177,11 @@ def test_masked_scores_are_those_of_one_text_at_a_time():
             float(model.score([cloze], CandidateSet((word,)))[0, 0]) for word in row["candidates"]
         ]
         assert row["scores"] == pytest.approx(alone, abs=2e-5)
+
+
+def test_relations_have_one_order():
+    # nltk gives them in the order of a set of texts, which differs between processes.
+    taxonomy = SMALL.taxonomy
+    for node in ("battleship.n.01", "bird.n.01", "animal.n.01"):
+        for found in (taxonomy.parents(node), taxonomy.children(node)):
+            assert list(found) == sorted(found)
