@@ -1,0 +1,338 @@
+"""fairseq's convolutional language model (Dauphin et al. 2017), asked as LAMA asks `fconv`.
+
+The files are `wiki103.pt` and `dict.txt` of fairseq's release. Two layouts of the weights exist,
+which their keys tell apart. The network is causal: a word sees the words before it that its
+layers reach. Weight normalisation is undone once, when the file is read.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch.nn import functional
+
+from hyperprobe.documents import read_lines
+from hyperprobe.errors import UserError, quoted
+from hyperprobe.models.adaptive_softmax import adaptive_log_probs
+from hyperprobe.models.pretrained import to_device
+from hyperprobe.models.torch_files import Weights, check_weights, drawn, read_torch
+from hyperprobe.models.word_level import WordCausalModel, Words, lama_tokens
+from hyperprobe.names import RANDOM
+from hyperprobe.options import CausalScoring
+
+SPECIAL = ("<Lua heritage>", "<pad>", "</s>", "<unk>")  # ids 0 to 3
+METERS = [("fairseq.meters", name) for name in ("AverageMeter", "TimeMeter", "StopwatchMeter")]
+STUBS = [("argparse", "Namespace"), *METERS]
+WEIGHTS, DICTIONARY = "wiki103.pt", "dict.txt"
+MOST = {"layers": 1000, "width": 100_000, "kernel": 10_000}
+SCALE = 0.5**0.5
+
+
+@dataclass(frozen=True)
+class Layer:
+    """`width` channels of outputs that see `kernel` words; what comes out of the layer `residual`
+    layers before is added (0: nothing)."""
+
+    width: int
+    kernel: int
+    residual: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the weights' shapes follow from; `cutoffs` end with the size of the vocabulary."""
+
+    width: int
+    layers: tuple[Layer, ...]
+    cutoffs: tuple[int, ...]
+
+    def widths(self) -> list[int]:
+        """Of what goes into the first layer, and of what comes out of each."""
+        return [self.layers[0].width, *(layer.width for layer in self.layers)]
+
+
+class FconvNetwork(torch.nn.Module):
+    """Gated convolutions over the words so far, and an adaptive soft-max."""
+
+    def __init__(self, shape: Shape, weights: Weights) -> None:
+        super().__init__()
+        old_norm = "decoder.version" not in weights
+        self.old_tails = "decoder.adaptive_softmax.version" not in weights
+        self.layers, self.n_words = shape.layers, shape.cutoffs[-1]
+
+        def whole(key: str, dims: tuple[int, ...]) -> torch.nn.Parameter:
+            g, v = weights[f"{key}.weight_g"], weights[f"{key}.weight_v"]
+            return _fixed(g * v / v.norm(dim=dims, keepdim=True))
+
+        self.embedding = _fixed(weights["decoder.embed_tokens.weight"])
+        self.first = whole("decoder.fc1", (1,))
+        self.first_bias = _fixed(weights["decoder.fc1.bias"])
+        self.kernels, self.biases = torch.nn.ParameterList(), torch.nn.ParameterList()
+        self.projections = torch.nn.ParameterDict()
+        for i in range(len(shape.layers)):
+            key = f"decoder.convolutions.{i}"
+            self.kernels.append(whole(key, (1, 2) if old_norm else (0, 1)))
+            self.biases.append(_fixed(weights[f"{key}.bias"]))
+            key = f"decoder.projections.{i}"
+            if f"{key}.bias" in weights:
+                self.projections[f"{i}"] = whole(key, (1,))
+                self.projections[f"{i} bias"] = _fixed(weights[f"{key}.bias"])
+        key = "decoder.adaptive_softmax"
+        self.head = _fixed(weights[f"{key}.head.weight"])
+        self.tails = torch.nn.ParameterList(
+            _fixed(weights[f"{key}.tail.{i}.{part}.weight"])
+            for i in range(len(shape.cutoffs) - 1)
+            for part in (0, 2)
+        )
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.embedding.dtype
+
+    def hidden(self, ids: torch.Tensor, n: int) -> torch.Tensor:
+        """States [n_texts, n, width] at the last n words of texts [n_texts, length].
+
+        Each layer is computed only at the words that later ones need of it.
+        """
+        needed = self._needed(n, ids.shape[1])
+        x = functional.embedding(ids[:, -needed[0] :], self.embedding)
+        outputs = [functional.linear(x, self.first, self.first_bias)]
+        for i, layer in enumerate(self.layers):
+            m = needed[i + 1]
+            y = _causal_convolution(outputs[-1], self.kernels[i], self.biases[i], m)
+            y = functional.glu(y, dim=-1)
+            if layer.residual:
+                before = outputs[-layer.residual][:, -m:]
+                if f"{i}" in self.projections:
+                    weight, bias = self.projections[f"{i}"], self.projections[f"{i} bias"]
+                    before = functional.linear(before, weight, bias)
+                y = (y + before) * SCALE
+            outputs.append(y)
+        return outputs[-1]
+
+    def _needed(self, n: int, length: int) -> list[int]:
+        """How many of the last words have to go into the first layer, and to come out of each."""
+        needed = [0] * len(self.layers) + [n]
+        for i in range(len(self.layers) - 1, -1, -1):
+            layer, m = self.layers[i], needed[i + 1]
+            needed[i] = max(needed[i], min(length, m + layer.kernel - 1))
+            if layer.residual:
+                at = i + 1 - layer.residual
+                needed[at] = max(needed[at], m)
+        return needed
+
+    def log_probs(self, states: torch.Tensor) -> torch.Tensor:
+        """Log-probabilities [n, vocabulary] of states [n, width]."""
+        head = states @ self.head.T
+        tails = [
+            states @ inner.T @ outer.T
+            for inner, outer in zip(self.tails[::2], self.tails[1::2], strict=True)
+        ]
+        n_words = head.shape[1] - len(tails)
+        return adaptive_log_probs(head, tails, n_words - 1 if self.old_tails else n_words)
+
+
+def _fixed(weight: torch.Tensor) -> torch.nn.Parameter:
+    return torch.nn.Parameter(weight, requires_grad=False)
+
+
+def _causal_convolution(
+    x: torch.Tensor, kernel: torch.Tensor, bias: torch.Tensor, n: int
+) -> torch.Tensor:
+    """The last n outputs [n_texts, n, out] of a convolution over x [n_texts, length, in], with
+    zeros before it, by a kernel [k, in, out].
+
+    One product for each place of the kernel: none is computed for the zeros.
+    """
+    k, length = len(kernel), x.shape[1]
+    y = (x[:, -n:] @ kernel[k - 1]).add_(bias)
+    for back in range(1, min(k, length)):
+        m = min(n, length - back)
+        y[:, -m:] += x[:, length - back - m : length - back] @ kernel[k - 1 - back]
+    return y
+
+
+class FconvModel(WordCausalModel):
+    """fairseq's convolutional language model as a `TextModel`."""
+
+    kind = "fconv"
+    opening = "</s>"
+    between_sentences = " </s> "
+    model: FconvNetwork
+
+    @classmethod
+    def files(cls, path: Path) -> list[Path]:
+        """The weights, named or in a folder, and the dictionary beside them. Raises `UserError`."""
+        weights = path / WEIGHTS if path.is_dir() else path
+        files = [weights, weights.with_name(DICTIONARY)]
+        for file in files:
+            if not file.is_file():
+                raise UserError(
+                    f"no file {file}: name the folder with fairseq's {WEIGHTS} and {DICTIONARY}, "
+                    "or the file of weights beside the latter"
+                )
+        return files
+
+    @classmethod
+    def load(
+        cls,
+        name: str,
+        path: Path,
+        source: dict[str, Any],
+        device: str = "auto",
+        causal_scoring: CausalScoring = "full",
+    ) -> Self:
+        """The model in fairseq's files; with random weights if its name asks for them.
+
+        Raises `UserError` for damaged files.
+        """
+        file, dictionary = cls.files(path)
+        words = read_dictionary(dictionary)
+        shape, weights = read_weights(file, len(words))
+        network = FconvNetwork(shape, drawn(weights) if name.startswith(RANDOM) else weights)
+        tokenizer = Words(name, words, "<unk>", SPECIAL, lama_tokens)
+        return cls(name, to_device(network, device), tokenizer, source, causal_scoring)
+
+
+# -- files ----------------------------------------------------------------------------------
+
+
+def read_dictionary(path: Path) -> list[str]:
+    """The words of fairseq's dictionary by id, its four special ones first."""
+    words = list(SPECIAL)
+    for number, line in read_lines(path, "dictionary"):
+        word, space, count = line.rpartition(" ")
+        if not space or not count.isdecimal():
+            raise UserError(
+                f"{path}, line {number}: {quoted(line)} is no word and its count: fetch it again"
+            )
+        words.append(word)
+    return words
+
+
+def read_weights(path: Path, n_words: int) -> tuple[Shape, Weights]:
+    """The network's shape and its weights, checked against it and the size of the vocabulary."""
+    content = read_torch(path, "fairseq checkpoint", STUBS)
+    model = content.get("model") if isinstance(content, dict) else None
+    args = content.get("args") if isinstance(content, dict) else None
+    said = vars(args) if hasattr(args, "__dict__") else {}
+    if not isinstance(model, dict) or not said:
+        raise UserError(f"{path}: no model and args of fairseq: is it the right file?")
+    shape = Shape(
+        _number(path, said, "decoder_embed_dim"),
+        parse_layers(str(said.get("decoder_layers")), f"{path}: decoder_layers"),
+        _cutoffs(path, said.get("adaptive_softmax_cutoff"), n_words),
+    )
+    return shape, check_weights(path, model, _shapes(shape, model))
+
+
+def _number(path: Path, said: dict[str, Any], key: str) -> int:
+    value = said.get(key)
+    if type(value) is not int or not 1 <= value <= MOST["width"]:
+        raise UserError(f"{path}: {key} is {quoted(value)}, no fit number: fetch it again")
+    return value
+
+
+def _cutoffs(path: Path, text: Any, n_words: int) -> tuple[int, ...]:
+    parts = text.split(",") if isinstance(text, str) else []
+    cutoffs = [int(part) if part.strip().isdecimal() and len(part) < 10 else 0 for part in parts]
+    if not cutoffs or sorted({0, *cutoffs, n_words}) != [0, *cutoffs, n_words]:
+        raise UserError(
+            f"{path}: adaptive_softmax_cutoff is {quoted(text)}, which does not fit a dictionary "
+            f"of {n_words} words: fetch both files again"
+        )
+    return (*cutoffs, n_words)
+
+
+def _shapes(shape: Shape, model: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shape of each table of weights, in the layout that the keys of `model` tell."""
+    old_norm = "decoder.version" not in model
+    old_tails = "decoder.adaptive_softmax.version" not in model
+    widths = shape.widths()
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def linear(key: str, n_in: int, n_out: int) -> None:
+        shapes.update({f"{key}.bias": (n_out,), f"{key}.weight_g": (n_out, 1)})
+        shapes[f"{key}.weight_v"] = (n_out, n_in)
+
+    shapes["decoder.embed_tokens.weight"] = (shape.cutoffs[-1], shape.width)
+    linear("decoder.fc1", shape.width, widths[0])
+    for i, layer in enumerate(shape.layers):
+        key, n_out = f"decoder.convolutions.{i}", 2 * layer.width
+        shapes[f"{key}.bias"] = (n_out,)
+        shapes[f"{key}.weight_g"] = (layer.kernel, 1, 1) if old_norm else (1, 1, n_out)
+        shapes[f"{key}.weight_v"] = (layer.kernel, widths[i], n_out)
+        added = widths[i + 1 - layer.residual] if layer.residual else layer.width
+        if added != layer.width:
+            linear(f"decoder.projections.{i}", added, layer.width)
+    key, d = "decoder.adaptive_softmax", widths[-1]
+    shapes[f"{key}.head.weight"] = (shape.cutoffs[0] + len(shape.cutoffs) - 1, d)
+    for i, (low, high) in enumerate(zip(shape.cutoffs, shape.cutoffs[1:], strict=False)):
+        inner = d // 4 ** (i if old_tails else i + 1)
+        shapes[f"{key}.tail.{i}.0.weight"] = (inner, d)
+        shapes[f"{key}.tail.{i}.2.weight"] = (high - low, inner)
+    if not old_norm:
+        shapes["decoder.version"] = (1,)
+    if not old_tails:
+        shapes[f"{key}.version"] = (1,)
+    return shapes
+
+
+def parse_layers(text: str, where: str) -> tuple[Layer, ...]:
+    """The layers that fairseq's expression lists, such as `[(850, 6)] * 3 + [(850, 1, 2)]`.
+
+    It is parsed, and not evaluated: sums of lists, and lists times a number. Raises `UserError`.
+    """
+    try:
+        if len(text) > 10_000:
+            raise ValueError("too long")
+        found = _layers(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UserError(
+            f"{where} is {quoted(text)}, no list of (channels, kernel): fetch the file again"
+        ) from error
+    for i, layer in enumerate(found):
+        if layer.residual > i + 1:
+            raise UserError(f"{where}: layer {i} adds what no layer gives: fetch the file again")
+    return tuple(found)
+
+
+def _layers(node: ast.expr) -> list[Layer]:
+    """The layers of a part of the expression. Raises `ValueError` for anything but such."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        found = _layers(node.left) + _layers(node.right)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        times = _within(node.right, 1, MOST["layers"])
+        found = _layers(node.left) * times
+    elif isinstance(node, ast.List):
+        found = [_layer(one) for one in node.elts]
+    else:
+        raise ValueError("neither a list nor a sum of lists")
+    if not 1 <= len(found) <= MOST["layers"]:
+        raise ValueError("too many layers, or none")
+    return found
+
+
+def _layer(node: ast.expr) -> Layer:
+    if not isinstance(node, ast.Tuple) or len(node.elts) not in (2, 3):
+        raise ValueError("no (channels, kernel)")
+    residual = _within(node.elts[2], 0, MOST["layers"]) if len(node.elts) == 3 else 1
+    width, kernel = node.elts[:2]
+    return Layer(_within(width, 1, MOST["width"]), _within(kernel, 1, MOST["kernel"]), residual)
+
+
+def _within(node: ast.expr, least: int, most: int) -> int:
+    if not isinstance(node, ast.Constant) or type(node.value) is not int:
+        raise ValueError("no number")
+    if not least <= node.value <= most:
+        raise ValueError("a number out of range")
+    return node.value
