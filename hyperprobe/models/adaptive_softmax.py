@@ -25,7 +25,7 @@ def adaptive_log_probs(
     of_head = head.log_softmax(dim=-1)
     sizes = [n_words, *(tail.shape[1] for tail in tails)]
     result = head.new_empty(len(head), sum(sizes))
-    parts = result.split(sizes, dim=1)
+    parts = torch.split(result, sizes, dim=1)
     parts[0].copy_(of_head[:, :n_words])
     for i, (tail, part) in enumerate(zip(tails, parts[1:], strict=True)):
         prior = of_head[:, first + i, None] - tail.logsumexp(dim=-1, keepdim=True)

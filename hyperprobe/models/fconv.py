@@ -8,7 +8,6 @@ layers reach. Weight normalisation is undone once, when the file is read.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self

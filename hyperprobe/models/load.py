@@ -49,7 +49,9 @@ def load_model(
     return pretrained.load_language_model(name, folder, options, random, about, local)
 
 
-def _load_own(name: str, about: Family, source: dict[str, Any], options: ModelOptions) -> ClozeModel:
+def _load_own(
+    name: str, about: Family, source: dict[str, Any], options: ModelOptions
+) -> ClozeModel:
     """A model of a family that reads files of its own."""
     keywords: dict[str, Any] = {key: getattr(options, key) for key in about.keywords}
     if of_family := prefixed(name):

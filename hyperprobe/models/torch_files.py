@@ -86,7 +86,9 @@ def check_weights(path: Path, weights: Any, shapes: Mapping[str, tuple[int, ...]
 def check_unpacked(path: Path, key: str, n_bytes: int) -> None:
     """Raises `UserError` if so many bytes cannot come from a file of this size."""
     if n_bytes > max(FREE_BYTES, MAX_RATIO * path.stat().st_size):
-        raise UserError(f"{path}: {key} promises more numbers than the file can hold: fetch it again")
+        raise UserError(
+            f"{path}: {key} promises more numbers than the file can hold: fetch it again"
+        )
 
 
 def drawn(weights: Weights) -> Weights:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
-from hyperprobe.errors import UserError, quoted
+from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import AutoregressiveModel, Plan, Start, Tokens, Unit
 from hyperprobe.models.language import Blocks, Boundary, LanguageModel
 from hyperprobe.options import CausalScoring
@@ -25,10 +25,10 @@ HELD_NUMBERS = 100_000_000
 
 
 def lama_tokens(text: str) -> list[str]:
-    """The words of a text by LAMA's default tokenizer: split at white space and around slots,
+    """The words of a text by LAMA's default tokenizer: split at white space and around
     brackets, commas and double hyphens; other punctuation stays with its word."""
     text = re.sub(r"\s+", " ", text)
-    for mark in (SLOT, "(", ")", ",", "--"):
+    for mark in ("(", ")", ",", "--"):
         text = text.replace(mark, f" {mark} ")
     return text.split()
 
@@ -55,13 +55,17 @@ class Words:
         self.unk_token_id = self.ids[unknown]
         self.pad_token_id = 0
         self.special = {self.unk_token_id, *(self.ids[word] for word in special)}
-        self.split = split
+        self._split, self._unknown = split, unknown
 
     def __len__(self) -> int:
         return len(self.words)
 
+    def split(self, text: str) -> list[str]:
+        """The words of a text; slots are the unknown word."""
+        return self._split(text.replace(SLOT, f" {self._unknown} "))
+
     def __call__(self, text: str) -> Tokens:
-        """The ids of a text; slots are the unknown word."""
+        """The ids of a text."""
         return tuple(self.ids.get(word, self.unk_token_id) for word in self.split(text))
 
     def known(self, word: str) -> Tokens:
@@ -167,7 +171,7 @@ class WordCausalModel(WordModel, AutoregressiveModel):
         return [self._unit(start, plans[r]) for start, r in zip(starts, rights, strict=True)]
 
     def _plan(self, candidates: CandidateSet, at: Boundary, closing: Tokens) -> Plan:
-        key = (candidates, "space", closing)
+        key = (candidates, at, closing)
         if key not in self._plans:
             # (an unknown candidate needs a column, which has no score in the end)
             nothing = (self.tokenizer.unk_token_id,)

@@ -1,0 +1,212 @@
+"""ELMo's language model (Peters et al. 2018): words from their characters, two stacks of LSTMs.
+
+The LSTMs have a projection and a skip connection, and clip memory and state. Each direction keeps
+its state after a text, so that the same text read again gives other numbers; how often it is read
+and from which state is for the caller to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch.nn import functional
+
+from hyperprobe.documents import Document
+from hyperprobe.models.torch_files import Weights
+
+START, END = "<S>", "</S>"
+LONGEST = 48  # bytes of a word that are read
+OPEN, CLOSE, PADDING = 258, 259, 260  # around the bytes of a word, and after them
+WHOLE = {START: 256, END: 257}
+WORDS_AT_ONCE = 256
+Layer = tuple[torch.Tensor, torch.Tensor]  # state [n_texts, projection], memory [n_texts, cells]
+State = list[Layer]
+
+Count = Annotated[int, Field(ge=1, le=100_000)]
+Clip = Annotated[float, Field(gt=0, strict=False)]
+
+
+class LstmOptions(Document):
+    """How the LSTMs are made."""
+
+    dim: Count
+    projection_dim: Count
+    n_layers: Annotated[int, Field(ge=1, le=100)]
+    cell_clip: Clip
+    proj_clip: Clip
+    use_skip_connections: bool
+
+
+class Characters(Document):
+    """The width of a character's vector."""
+
+    dim: Count
+
+
+class CnnOptions(Document):
+    """How words are made of characters; `filters` are (width, number)."""
+
+    filters: list[Annotated[list[Count], Field(min_length=2, max_length=2)]]
+    n_highway: Annotated[int, Field(ge=0, le=100)]
+    embedding: Characters
+    activation: str
+    max_characters_per_token: int
+    n_characters: int
+
+
+class Options(Document):
+    """ELMo's file of options."""
+
+    lstm: LstmOptions
+    char_cnn: CnnOptions
+
+
+def characters(word: str) -> list[int]:
+    """What the network reads of a word: its bytes between two marks, filled up to 50; each one
+    more than its number, so that 0 is free."""
+    inside = [WHOLE[word]] if word in WHOLE else list(word.encode("utf-8")[:LONGEST])
+    read = [OPEN, *inside, CLOSE]
+    return [c + 1 for c in read + [PADDING] * (LONGEST + 2 - len(read))]
+
+
+class ElmoNetwork(torch.nn.Module):
+    """Character convolutions, both directions of LSTMs, and the soft-max over words."""
+
+    def __init__(self, options: Options, weights: Weights) -> None:
+        super().__init__()
+        self.options = options
+        self.weights = torch.nn.ParameterDict()
+        for key, table in weights.items():
+            self.weights[key] = torch.nn.Parameter(table, requires_grad=False)
+        lstm = options.lstm
+        for direction in (0, 1):
+            for layer in range(lstm.n_layers):
+                # The forget gate, the third of four, has one added to it.
+                bias = self._cell(direction, layer, "B")
+                bias[2 * lstm.dim : 3 * lstm.dim] += 1
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = self.weights["char_embed"].device
+        return device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        dtype: torch.dtype = self.weights["char_embed"].dtype
+        return dtype
+
+    def _cell(self, direction: int, layer: int, part: str) -> torch.Tensor:
+        key = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/{part}"
+        table: torch.Tensor = self.weights[key]
+        return table
+
+    # -- words --------------------------------------------------------------------------------
+
+    def word_vectors(self, words: Sequence[str]) -> torch.Tensor:
+        """The vectors [n_words, projection] that the LSTMs read."""
+        ids = torch.tensor([characters(word) for word in words], device=self.device)
+        return torch.cat([self._convolved(some) for some in torch.split(ids, WORDS_AT_ONCE)])
+
+    def _convolved(self, ids: torch.Tensor) -> torch.Tensor:
+        # (no word is padding, whose row is the one that `char_embed` leaves out)
+        x = functional.embedding(ids - 1, self.weights["char_embed"]).transpose(1, 2)
+        parts = []
+        for i in range(len(self.options.char_cnn.filters)):
+            kernel = self.weights[f"CNN/W_cnn_{i}"][0].permute(2, 1, 0)
+            y = functional.conv1d(x, kernel, self.weights[f"CNN/b_cnn_{i}"])
+            parts.append(y.amax(dim=-1).relu())
+        y = torch.cat(parts, dim=-1)
+        for i in range(self.options.char_cnn.n_highway):
+            key = f"CNN_high_{i}"
+            gate = y @ self.weights[f"{key}/W_carry"] + self.weights[f"{key}/b_carry"]
+            new = y @ self.weights[f"{key}/W_transform"] + self.weights[f"{key}/b_transform"]
+            y = y.lerp(new.relu(), gate.sigmoid())
+        result: torch.Tensor = y @ self.weights["CNN_proj/W_proj"] + self.weights["CNN_proj/b_proj"]
+        return result
+
+    # -- texts --------------------------------------------------------------------------------
+
+    def no_state(self, n_texts: int) -> State:
+        """The state before any text: zeros."""
+        lstm = self.options.lstm
+        zeros = torch.zeros(n_texts, lstm.projection_dim + lstm.dim, device=self.device)
+        h, c = torch.split(zeros, [lstm.projection_dim, lstm.dim], dim=1)
+        return [(h, c)] * lstm.n_layers
+
+    def read(
+        self,
+        direction: int,
+        x: torch.Tensor,
+        lengths: torch.Tensor,
+        state: State,
+        passes: int,
+        n_last: int | None = None,
+    ) -> tuple[torch.Tensor, State]:
+        """What the last layer gives for each word of texts [n_texts, longest, projection], read
+        `passes` times from `state` on, and the state after each text's own last word.
+
+        Words are in reading order: the backward direction (1) gets its texts reversed. Of the last
+        pass only the first `n_last` words are read, if given: the state is of no use then.
+        """
+        # What the first layer gets from the words is the same in each pass.
+        first = self._from_input(direction, 0, x)
+        given = x
+        for number in range(passes):
+            n = x.shape[1] if n_last is None or number < passes - 1 else n_last
+            after: State = []
+            given = x[:, :n]
+            for layer in range(self.options.lstm.n_layers):
+                inputs = self._from_input(direction, layer, given) if layer else first[:n]
+                outputs, last = self._steps(direction, layer, inputs, lengths, state[layer])
+                after.append(last)
+                skips = layer and self.options.lstm.use_skip_connections
+                given = outputs + given if skips else outputs
+            state = after
+        return given, state
+
+    def _from_input(self, direction: int, layer: int, x: torch.Tensor) -> torch.Tensor:
+        """The share [longest, n_texts, 4 gates] that inputs have in the gates."""
+        weight = self._cell(direction, layer, "W_0")[: x.shape[2]]
+        bias = self._cell(direction, layer, "B")
+        n, longest, width = x.shape
+        flat = x.transpose(0, 1).reshape(-1, width)
+        return torch.addmm(bias, flat, weight).view(longest, n, -1)
+
+    def _steps(
+        self,
+        direction: int,
+        layer: int,
+        inputs: torch.Tensor,
+        lengths: torch.Tensor,
+        state: Layer,
+    ) -> tuple[torch.Tensor, Layer]:
+        """The states of a layer after each word [n_texts, longest, projection], and the last."""
+        lstm = self.options.lstm
+        weight = self._cell(direction, layer, "W_0")[lstm.projection_dim :]
+        projection = self._cell(direction, layer, "W_P_0")
+        h, c = state
+        shortest = int(lengths.min())
+        outputs = []
+        for step, given in enumerate(inputs):
+            i, j, f, o = torch.addmm(given, h, weight).chunk(4, dim=1)
+            new_c = f.sigmoid().mul_(c).addcmul_(i.sigmoid(), j.tanh())
+            new_c.clamp_(-lstm.cell_clip, lstm.cell_clip)
+            new_h = (o.sigmoid().mul_(new_c.tanh()) @ projection).clamp_(
+                -lstm.proj_clip, lstm.proj_clip
+            )
+            if step >= shortest:  # a text that has ended keeps its state
+                going = (step < lengths)[:, None]
+                new_h, new_c = torch.where(going, new_h, h), torch.where(going, new_c, c)
+            h, c = new_h, new_c
+            outputs.append(h)
+        return torch.stack(outputs, dim=1), (h, c)
+
+    def logits(self, states: torch.Tensor, columns: torch.Tensor | None) -> torch.Tensor:
+        """Logits [n, n_columns] of some words of the vocabulary (none: of all)."""
+        weight, bias = self.weights["softmax/W"], self.weights["softmax/b"]
+        if columns is not None:
+            weight, bias = weight[columns], bias[columns]
+        return functional.linear(states, weight, bias)
