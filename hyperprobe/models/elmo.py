@@ -2,7 +2,8 @@
 
 The score of a word is the mean of the log-probabilities that the forward direction gives it after
 the words before the slot and the backward direction before the words after it. The soft-max is
-cut to the candidates, `<S>` and `</S>`.
+cut to the candidates, `<S>` and `</S>`. A candidate of several words has the sum of its words'
+scores, the others shown: the mean of what the chain rule gives in both directions.
 
 The LSTMs keep their state from text to text. `zero-state-10` (the default) reads every text ten
 times from a state of zeros and scores the tenth time, so that numbers depend on the text alone;
@@ -14,7 +15,6 @@ to the model (a relation, say) starts from zeros there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -23,6 +23,7 @@ import torch
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.documents import read_json, read_lines
 from hyperprobe.errors import UserError
+from hyperprobe.models.autoregressive import Tokens
 from hyperprobe.models.elmo_network import (
     END,
     LONGEST,
@@ -55,6 +56,16 @@ class Text(NamedTuple):
 
     words: tuple[str, ...]
     slot: int
+
+
+class Step(NamedTuple):
+    """Candidates of several words are asked word by word: with the words `before` and `after` the
+    slot shown, how probable are the `targets`? Adds to the candidates `columns`."""
+
+    before: Tokens
+    after: Tokens
+    columns: torch.Tensor
+    targets: torch.Tensor
 
 
 class ElmoModel(WordModel):
@@ -102,7 +113,7 @@ class ElmoModel(WordModel):
         options_file, file, softmax, vocabulary = cls.files(path)
         options = read_options(options_file)
         words = [line for _, line in read_lines(vocabulary, "vocabulary")]
-        weights = check_weights(file, read_hdf5(file, "weights"), _shapes(options))
+        weights = check_weights(file, read_hdf5(file, "weights"), weight_shapes(options))
         shapes = {
             "softmax/W": (len(words), options.lstm.projection_dim),
             "softmax/b": (len(words),),
@@ -115,84 +126,90 @@ class ElmoModel(WordModel):
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "scoring": "both sides", "soft-max": "candidates"}
 
-    def can_spell(self, words: Sequence[str]) -> list[bool]:
-        """Whether each is one word of the vocabulary: a slot has no room for more."""
-        return [len(ids) == 1 for ids in self.split(words)]
-
     # -- questions ----------------------------------------------------------------------------
 
     def _closed(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
-        known = self.split(candidates.words)
-        if several := [w for w, ids in zip(candidates.words, known, strict=True) if len(ids) > 1]:
-            raise UserError(
-                f"{self.name} has one word for a slot, and {several[0]!r} is several: take it out "
-                "of the candidates, or ask another model"
-            )
-        unknown = self.tokenizer.unk_token_id  # (has a column, and no score in the end)
-        columns = [ids[0] if ids else unknown for ids in known]
-        scored = {id for ids in known for id in ids}
-        scored |= {self.tokenizer.ids[mark] for mark in (START, END)}
-        cut = torch.tensor(sorted(scored), device=self.device)
-        where = {id: i for i, id in enumerate(cut.tolist())}
-        index = torch.tensor([where.get(id, 0) for id in columns], device=self.device)
-        blocks = self._blocks(clozes, cut, len(candidates))
-        picked = ((indices, scores.index_select(1, index)) for indices, scores in blocks)
-        return self._without_unknown(picked, candidates)
+        asked: dict[tuple[Tokens, Tokens], list[tuple[int, int]]] = {}
+        for column, ids in enumerate(self.split(candidates.words)):
+            for i, target in enumerate(ids):
+                asked.setdefault((ids[:i], ids[i + 1 :]), []).append((column, target))
+        marks = {self.tokenizer.ids[mark] for mark in (START, END)}
+        competing = sorted(marks | {target for pairs in asked.values() for _, target in pairs})
+        row = {id: i for i, id in enumerate(competing)}
+        steps = [
+            Step(*around, *(torch.tensor(side, device=self.device) for side in zip(*[
+                (column, row[target]) for column, target in pairs
+            ], strict=True)))
+            for around, pairs in asked.items()
+        ]  # fmt: skip
+        words = torch.tensor(competing, device=self.device)
+        blocks = self._blocks(clozes, steps, words, len(candidates))
+        return self._without_unknown(blocks, candidates)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
-        return self._blocks(clozes, None, len(self.tokenizer))
+        every = self._vocabulary()
+        return self._blocks(clozes, [Step((), (), every, every)], None, len(every))
 
     def _blocks(
-        self, clozes: Sequence[Cloze], columns: torch.Tensor | None, n_candidates: int
+        self,
+        clozes: Sequence[Cloze],
+        steps: Sequence[Step],
+        words: torch.Tensor | None,
+        n_candidates: int,
     ) -> Blocks:
-        """(indices of clozes, scores [n_indices, n_columns]), block after block."""
-        texts = [self.text(cloze) for cloze in clozes]
-        with progress(f"scoring with {self.name}", len(set(texts))) as advance, torch.inference_mode():
-            forward, backward = self.sides(texts, clozes, advance)
-            size = max(64, BLOCK_NUMBERS // n_candidates)
-            for some in torch.split(torch.arange(len(texts)), size):
-                before, after = (
-                    self.model.logits(side[some], columns).log_softmax(dim=-1)
-                    for side in (forward, backward)
-                )
-                yield some.tolist(), before.add_(after).div_(2)
+        """(indices of clozes, scores [n_indices, n_candidates]), block after block; the soft-max
+        is cut to `words` (none: it is over the vocabulary)."""
+        with torch.inference_mode():
+            sides = [self.sides(clozes, step.before, step.after) for step in steps]
+            for some in torch.split(
+                torch.arange(len(clozes)), max(64, BLOCK_NUMBERS // n_candidates)
+            ):
+                scores = torch.zeros(len(some), n_candidates, device=self.device)
+                for step, (forward, backward) in zip(steps, sides, strict=True):
+                    log_probs = self.model.logits(forward[some], words).log_softmax(dim=-1)
+                    log_probs += self.model.logits(backward[some], words).log_softmax(dim=-1)
+                    scores[:, step.columns] += log_probs.div_(2)[:, step.targets]
+                yield some.tolist(), scores
 
-    def text(self, cloze: Cloze) -> Text:
-        """The words that stand for a cloze."""
-        left = [START, *self.tokenizer.split(cloze.left)]
-        return Text((*left, UNKNOWN, *self.tokenizer.split(cloze.right), END), len(left))
+    def text(self, cloze: Cloze, before: Tokens = (), after: Tokens = ()) -> Text:
+        """The words that stand for a cloze, some of its candidate's shown around the slot."""
+        left = [START, *self.tokenizer.split(cloze.left), *self._shown(before)]
+        right = [*self._shown(after), *self.tokenizer.split(cloze.right), END]
+        return Text((*left, UNKNOWN, *right), len(left))
+
+    def _shown(self, ids: Tokens) -> list[str]:
+        return [self.tokenizer.words[id] for id in ids]
 
     # -- reading ------------------------------------------------------------------------------
 
     def sides(
-        self, texts: Sequence[Text], clozes: Sequence[Cloze], advance: Any
+        self, clozes: Sequence[Cloze], before: Tokens = (), after: Tokens = ()
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """What both directions give next to each slot, [n_texts, projection] each."""
+        """What both directions give next to each slot, [n_clozes, projection] each."""
+        texts = [self.text(cloze, before, after) for cloze in clozes]
         words = list(dict.fromkeys(word for text in texts for word in text.words))
         vectors = self.model.word_vectors(words)
         row = {word: i for i, word in enumerate(words)}
-        width = vectors.shape[1]
-        forward, backward = (vectors.new_zeros(len(texts), width) for _ in range(2))
-        if self.state == REFERENCE_ORDER:
-            order = reference_order(clozes)
-            states: list[State] = [[], []]
-            for start in range(0, len(order), BATCH):
-                batch = order[start : start + BATCH]
-                states = self.read(texts, batch, vectors, row, (forward, backward), states)
-                advance(len(batch))
-            return forward, backward
+        sides = vectors.new_zeros(2, len(texts), vectors.shape[1])
         where = {text: i for i, text in enumerate(texts)}  # equal texts are read once
-        longest_first = sorted(where.values(), key=lambda i: (-len(texts[i].words), texts[i].slot))
-        for length, group in groupby(longest_first, key=lambda i: len(texts[i].words)):
-            alike = list(group)
+        n_read = len(texts) if self.state == REFERENCE_ORDER else len(where)
+        with progress(f"scoring with {self.name}", n_read) as advance:
+            if self.state == REFERENCE_ORDER:
+                order = reference_order(clozes)
+                states: list[State] = [[], []]
+                for start in range(0, len(order), BATCH):
+                    batch = order[start : start + BATCH]
+                    states = self.read(texts, batch, vectors, row, sides, states)
+                    advance(len(batch))
+                return sides[0], sides[1]
+            read = list(where.values())
 
-            def run(batch: list[int], alike: list[int] = alike) -> None:
-                chosen = [alike[i] for i in batch]
-                self.read(texts, chosen, vectors, row, (forward, backward))
+            def run(batch: list[int]) -> None:
+                self.read(texts, [read[i] for i in batch], vectors, row, sides)
 
-            self._in_batches([length] * len(alike), run, advance)
-        read = torch.tensor([where[text] for text in texts], device=self.device)
-        return forward[read], backward[read]
+            self._in_batches([len(texts[i].words) for i in read], run, advance)
+        of = torch.tensor([where[text] for text in texts], device=self.device)
+        return sides[0, of], sides[1, of]
 
     def read(
         self,
@@ -200,7 +217,7 @@ class ElmoModel(WordModel):
         batch: Sequence[int],
         vectors: torch.Tensor,
         row: dict[str, int],
-        sides: tuple[torch.Tensor, torch.Tensor],
+        sides: torch.Tensor,
         states: Sequence[State] | None = None,
     ) -> list[State]:
         """Reads a batch of texts, and puts what both directions give next to the slots into the
@@ -212,18 +229,19 @@ class ElmoModel(WordModel):
         for direction, side in enumerate(sides):
             onwards = -1 if direction else 1
             ids, _ = self._padded([[row[w] for w in text.words[::onwards]] for text in chosen])
-            # The step that has read all words before the slot, in reading order.
-            steps = [
-                (len(text.words) - text.slot - 1 if direction else text.slot) - 1 for text in chosen
-            ]
+            # How many words stand before the slot, in reading order.
+            n_before = torch.tensor(
+                [len(text.words) - text.slot - 1 if direction else text.slot for text in chosen],
+                device=self.device,
+            )
             state = self.model.no_state(len(chosen))
             if states is not None:
                 state = _continued(state, states[direction])
-            n_last = max(steps) + 1 if states is None else None
+            asked = n_before if states is None else None
             outputs, state = self.model.read(
-                direction, vectors[ids], lengths, state, PASSES[self.state], n_last
+                direction, vectors[ids], lengths, state, PASSES[self.state], asked
             )
-            side[list(batch)] = outputs[torch.arange(len(chosen)), steps]
+            side[list(batch)] = outputs[torch.arange(len(chosen)), n_before - 1]
             if states is not None:
                 state = _kept(states[direction], state)
             after.append(state)
@@ -285,7 +303,7 @@ def read_options(path: Path) -> Options:
     return options
 
 
-def _shapes(options: Options) -> dict[str, tuple[int, ...]]:
+def weight_shapes(options: Options) -> dict[str, tuple[int, ...]]:
     """The shape of each table of weights but the soft-max's."""
     lstm, cnn = options.lstm, options.char_cnn
     wide, narrow = sum(n for _, n in cnn.filters), lstm.projection_dim

@@ -72,6 +72,17 @@ def characters(word: str) -> list[int]:
     return [c + 1 for c in read + [PADDING] * (LONGEST + 2 - len(read))]
 
 
+def _gates(table: torch.Tensor) -> torch.Tensor:
+    """A table whose columns are for the gates i, j, f and o, with them in the order i, f, o, j;
+    in that of biases the forget gate's is one higher."""
+    i, j, f, o = table.chunk(4, dim=-1)
+    return torch.cat([i, f + 1 if table.dim() == 1 else f, o, j], dim=-1)
+
+
+def _rows(state: State, order: torch.Tensor) -> State:
+    return [(h[order], c[order]) for h, c in state]
+
+
 class ElmoNetwork(torch.nn.Module):
     """Character convolutions, both directions of LSTMs, and the soft-max over words."""
 
@@ -81,12 +92,11 @@ class ElmoNetwork(torch.nn.Module):
         self.weights = torch.nn.ParameterDict()
         for key, table in weights.items():
             self.weights[key] = torch.nn.Parameter(table, requires_grad=False)
-        lstm = options.lstm
         for direction in (0, 1):
-            for layer in range(lstm.n_layers):
-                # The forget gate, the third of four, has one added to it.
-                bias = self._cell(direction, layer, "B")
-                bias[2 * lstm.dim : 3 * lstm.dim] += 1
+            for layer in range(options.lstm.n_layers):
+                for part in ("W_0", "B"):
+                    table = self._cell(direction, layer, part)
+                    table.copy_(_gates(table))
 
     @property
     def device(self) -> torch.device:
@@ -143,66 +153,72 @@ class ElmoNetwork(torch.nn.Module):
         lengths: torch.Tensor,
         state: State,
         passes: int,
-        n_last: int | None = None,
+        asked: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, State]:
         """What the last layer gives for each word of texts [n_texts, longest, projection], read
         `passes` times from `state` on, and the state after each text's own last word.
 
         Words are in reading order: the backward direction (1) gets its texts reversed. Of the last
-        pass only the first `n_last` words are read, if given: the state is of no use then.
+        pass only the first `asked` words of each text are read, if given: the state is of no use
+        then. Nothing is promised of what stands behind a text's end.
         """
+        order = lengths.argsort(descending=True)  # those that go on are the first rows
+        lengths, state = lengths[order], _rows(state, order)
         # What the first layer gets from the words is the same in each pass.
-        first = self._from_input(direction, 0, x)
-        given = x
-        for number in range(passes):
-            n = x.shape[1] if n_last is None or number < passes - 1 else n_last
-            after: State = []
-            given = x[:, :n]
-            for layer in range(self.options.lstm.n_layers):
-                inputs = self._from_input(direction, layer, given) if layer else first[:n]
-                outputs, last = self._steps(direction, layer, inputs, lengths, state[layer])
-                after.append(last)
-                skips = layer and self.options.lstm.use_skip_connections
-                given = outputs + given if skips else outputs
-            state = after
-        return given, state
+        first = self._from_input(direction, 0, x[order].transpose(0, 1))
+        for _ in range(passes - 1):
+            _, state = self._pass(direction, first, lengths, state)
+        if asked is not None:
+            again = asked[order].argsort(descending=True)
+            order, lengths, state = order[again], asked[order][again], _rows(state, again)
+            first = first[: int(lengths[0]), again]
+        outputs, state = self._pass(direction, first, lengths, state)
+        back = order.argsort()
+        return outputs[:, back].transpose(0, 1), _rows(state, back)
+
+    def _pass(
+        self, direction: int, first: torch.Tensor, lengths: torch.Tensor, state: State
+    ) -> tuple[torch.Tensor, State]:
+        """`read` once, with texts in order of falling lengths: what the last layer gives [longest,
+        n_texts, projection], and the states. `first` is what the first layer gets from the words.
+        """
+        n_going = [int((lengths > step).sum()) for step in range(int(lengths[0]))]
+        after: State = []
+        given = first
+        for layer in range(self.options.lstm.n_layers):
+            inputs = self._from_input(direction, layer, given) if layer else first
+            outputs, last = self._steps(direction, layer, inputs, n_going, state[layer])
+            after.append(last)
+            skips = layer and self.options.lstm.use_skip_connections
+            given = outputs.add_(given) if skips else outputs
+        return given, after
 
     def _from_input(self, direction: int, layer: int, x: torch.Tensor) -> torch.Tensor:
-        """The share [longest, n_texts, 4 gates] that inputs have in the gates."""
+        """The share of inputs [longest, n_texts, ..] in the gates [longest, n_texts, 4 cells]."""
         weight = self._cell(direction, layer, "W_0")[: x.shape[2]]
         bias = self._cell(direction, layer, "B")
-        n, longest, width = x.shape
-        flat = x.transpose(0, 1).reshape(-1, width)
-        return torch.addmm(bias, flat, weight).view(longest, n, -1)
+        return torch.addmm(bias, x.reshape(-1, x.shape[2]), weight).view(*x.shape[:2], -1)
 
     def _steps(
-        self,
-        direction: int,
-        layer: int,
-        inputs: torch.Tensor,
-        lengths: torch.Tensor,
-        state: Layer,
+        self, direction: int, layer: int, inputs: torch.Tensor, n_going: list[int], state: Layer
     ) -> tuple[torch.Tensor, Layer]:
-        """The states of a layer after each word [n_texts, longest, projection], and the last."""
+        """The states of a layer after each word [longest, n_texts, projection], and the last ones;
+        at each step the first `n_going` texts have not ended."""
         lstm = self.options.lstm
         weight = self._cell(direction, layer, "W_0")[lstm.projection_dim :]
         projection = self._cell(direction, layer, "W_P_0")
-        h, c = state
-        shortest = int(lengths.min())
-        outputs = []
-        for step, given in enumerate(inputs):
-            i, j, f, o = torch.addmm(given, h, weight).chunk(4, dim=1)
-            new_c = f.sigmoid().mul_(c).addcmul_(i.sigmoid(), j.tanh())
-            new_c.clamp_(-lstm.cell_clip, lstm.cell_clip)
-            new_h = (o.sigmoid().mul_(new_c.tanh()) @ projection).clamp_(
-                -lstm.proj_clip, lstm.proj_clip
-            )
-            if step >= shortest:  # a text that has ended keeps its state
-                going = (step < lengths)[:, None]
-                new_h, new_c = torch.where(going, new_h, h), torch.where(going, new_c, c)
-            h, c = new_h, new_c
-            outputs.append(h)
-        return torch.stack(outputs, dim=1), (h, c)
+        h, c = state[0].clone(), state[1].clone()
+        outputs = h.new_zeros(len(n_going), *h.shape)
+        for step, n in enumerate(n_going):
+            gates = torch.addmm(inputs[step, :n], h[:n], weight)
+            inner = gates[:, : 3 * lstm.dim].sigmoid_()
+            new = gates[:, 3 * lstm.dim :].tanh_()
+            i, f, o = inner.chunk(3, dim=1)
+            c[:n].mul_(f).addcmul_(i, new).clamp_(-lstm.cell_clip, lstm.cell_clip)
+            out = c[:n].tanh().mul_(o) @ projection
+            h[:n] = out.clamp_(-lstm.proj_clip, lstm.proj_clip)
+            outputs[step, :n] = h[:n]
+        return outputs, (h, c)
 
     def logits(self, states: torch.Tensor, columns: torch.Tensor | None) -> torch.Tensor:
         """Logits [n, n_columns] of some words of the vocabulary (none: of all)."""

@@ -28,6 +28,9 @@ SPECIAL = ("<Lua heritage>", "<pad>", "</s>", "<unk>")  # ids 0 to 3
 METERS = [("fairseq.meters", name) for name in ("AverageMeter", "TimeMeter", "StopwatchMeter")]
 STUBS = [("argparse", "Namespace"), *METERS]
 WEIGHTS, DICTIONARY = "wiki103.pt", "dict.txt"
+# Keys that the older of the two layouts lacks: of the weight norm's direction, and of the widths
+# and places of the soft-max's tails.
+NEW_NORM, NEW_TAILS = "decoder.version", "decoder.adaptive_softmax.version"
 MOST = {"layers": 1000, "width": 100_000, "kernel": 10_000}
 SCALE = 0.5**0.5
 
@@ -60,8 +63,7 @@ class FconvNetwork(torch.nn.Module):
 
     def __init__(self, shape: Shape, weights: Weights) -> None:
         super().__init__()
-        old_norm = "decoder.version" not in weights
-        self.old_tails = "decoder.adaptive_softmax.version" not in weights
+        old_norm, self.old_tails = NEW_NORM not in weights, NEW_TAILS not in weights
         self.layers, self.n_words = shape.layers, shape.cutoffs[-1]
 
         def whole(key: str, dims: tuple[int, ...]) -> torch.nn.Parameter:
@@ -231,7 +233,8 @@ def read_weights(path: Path, n_words: int) -> tuple[Shape, Weights]:
         parse_layers(str(said.get("decoder_layers")), f"{path}: decoder_layers"),
         _cutoffs(path, said.get("adaptive_softmax_cutoff"), n_words),
     )
-    return shape, check_weights(path, model, _shapes(shape, model))
+    shapes = weight_shapes(shape, NEW_NORM not in model, NEW_TAILS not in model)
+    return shape, check_weights(path, model, shapes)
 
 
 def _number(path: Path, said: dict[str, Any], key: str) -> int:
@@ -252,10 +255,10 @@ def _cutoffs(path: Path, text: Any, n_words: int) -> tuple[int, ...]:
     return (*cutoffs, n_words)
 
 
-def _shapes(shape: Shape, model: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The shape of each table of weights, in the layout that the keys of `model` tell."""
-    old_norm = "decoder.version" not in model
-    old_tails = "decoder.adaptive_softmax.version" not in model
+def weight_shapes(
+    shape: Shape, old_norm: bool = False, old_tails: bool = False
+) -> dict[str, tuple[int, ...]]:
+    """The shape of each table of weights, in the newer layout or with older parts."""
     widths = shape.widths()
     shapes: dict[str, tuple[int, ...]] = {}
 
@@ -280,9 +283,9 @@ def _shapes(shape: Shape, model: dict[str, Any]) -> dict[str, tuple[int, ...]]:
         shapes[f"{key}.tail.{i}.0.weight"] = (inner, d)
         shapes[f"{key}.tail.{i}.2.weight"] = (high - low, inner)
     if not old_norm:
-        shapes["decoder.version"] = (1,)
+        shapes[NEW_NORM] = (1,)
     if not old_tails:
-        shapes[f"{key}.version"] = (1,)
+        shapes[NEW_TAILS] = (1,)
     return shapes
 
 

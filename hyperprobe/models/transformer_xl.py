@@ -318,6 +318,15 @@ def read_vocabulary(path: Path, n_words: int) -> list[str]:
 
 def read_weights(path: Path, config: Config) -> Weights:
     """The weights, checked against the configuration; of those that are tied the first ones."""
+    weights = check_weights(path, read_torch(path, "weights"), weight_shapes(config))
+    n_bands = len(config.bands())
+    tied = {f"crit.out_layers.{i}.weight" for i in range(n_bands)}
+    tied |= {f"crit.out_projs.{i}" for i in range(1, n_bands)} | {"transformer.pos_emb.inv_freq"}
+    return {key: table for key, table in weights.items() if key not in tied}
+
+
+def weight_shapes(config: Config) -> dict[str, tuple[int, ...]]:
+    """The shape of each table of weights in the file."""
     bands, d = config.bands(), config.d_model
     width = config.n_head * config.d_head
     shapes: dict[str, tuple[int, ...]] = {
@@ -349,7 +358,4 @@ def read_weights(path: Path, config: Config) -> Weights:
         }
         for part in (attention, inner):
             shapes |= {f"{part}.layer_norm.{key}": (d,) for key in ("weight", "bias")}
-    weights = check_weights(path, read_torch(path, "weights"), shapes)
-    tied = {f"crit.out_layers.{i}.weight" for i in range(len(bands))}
-    tied |= {f"crit.out_projs.{i}" for i in range(1, len(bands))} | {"transformer.pos_emb.inv_freq"}
-    return {key: table for key, table in weights.items() if key not in tied}
+    return shapes
