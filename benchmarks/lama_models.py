@@ -24,8 +24,16 @@ from benchmarks import lama_reference as reference
 from benchmarks.facts import Fact, hypernymy_facts, lama_facts
 from benchmarks.scoring import REFERENCE_BATCH, REFERENCE_TOP
 from hyperprobe.cloze import CandidateSet
-from hyperprobe.models import elmo, fconv, transformer_xl
-from hyperprobe.models.elmo_network import END, START, ElmoNetwork, Options
+from hyperprobe.models import (
+    elmo,
+    elmo_files,
+    fconv,
+    fconv_files,
+    transformer_xl,
+    transformer_xl_files,
+)
+from hyperprobe.models.elmo_files import END, START, UNKNOWN
+from hyperprobe.models.elmo_network import ElmoNetwork
 from hyperprobe.models.word_level import WordModel, Words, lama_tokens
 from hyperprobe.render.terminal import print_table
 
@@ -61,15 +69,15 @@ def make_fconv(words: list[str], divide: int) -> tuple[WordModel, Batch]:
 
     layers = [(850, 6)] * 3 + [(850, 1)] + [(850, 5)] * 4 + [(850, 1)] + [(850, 4)] * 3
     layers += [(1024, 4), (2048, 4)]
-    vocabulary = filled_up([*fconv.SPECIAL, *words], max(len(words) + 400, 267_744 // divide))
+    vocabulary = filled_up([*fconv_files.SPECIAL, *words], max(len(words) + 400, 267_744 // divide))
     ends = [max(50 * (i + 1), end // divide) for i, end in enumerate((10_000, 20_000, 200_000))]
-    shape = fconv.Shape(
+    shape = fconv_files.Shape(
         narrow(280),
-        tuple(fconv.Layer(narrow(width), kernel, 1) for width, kernel in layers),
+        tuple(fconv_files.Layer(narrow(width), kernel, 1) for width, kernel in layers),
         (*ends, len(vocabulary)),
     )
-    weights = reference.random_weights(fconv.weight_shapes(shape), SEED)
-    tokenizer = Words("fconv", vocabulary, "<unk>", fconv.SPECIAL, lama_tokens)
+    weights = reference.random_weights(fconv_files.weight_shapes(shape), SEED)
+    tokenizer = Words("fconv", vocabulary, "<unk>", fconv_files.SPECIAL, lama_tokens)
     ours = fconv.FconvModel("fconv", fconv.FconvNetwork(shape, weights), tokenizer, {})
 
     def every_position(batch: list[Any]) -> torch.Tensor:
@@ -83,14 +91,14 @@ def make_transformer_xl(words: list[str], divide: int) -> tuple[WordModel, Batch
     vocabulary = filled_up(["<eos>", "<unk>", *words], max(len(words) + 400, 267_735 // divide))
     ends = [max(50 * (i + 1), end // divide) for i, end in enumerate((20_000, 40_000, 200_000))]
     width = max(64, 1024 // divide)
-    config = transformer_xl.Config(
+    config = transformer_xl_files.Config(
         n_token=len(vocabulary), cutoffs=ends, d_model=width, d_embed=width,
         d_head=width // 16, d_inner=4 * width, n_head=16, n_layer=max(2, 18 // divide), div_val=4,
         mem_len=1600 // divide, clamp_len=1000 // divide,
     )  # fmt: skip
-    weights = reference.random_weights(transformer_xl.weight_shapes(config), SEED)
+    weights = reference.random_weights(transformer_xl_files.weight_shapes(config), SEED)
     network = transformer_xl.TransformerXLNetwork(config, weights, zero_memory=True)
-    split = transformer_xl.TOKENS["0.6.1"]
+    split = transformer_xl_files.TOKENS["0.6.1"]
     tokenizer = Words("transformer-xl", vocabulary, "<unk>", ["<eos>"], split)
     ours = transformer_xl.TransformerXLModel("transformer-xl", network, tokenizer, {})
 
@@ -114,7 +122,7 @@ def make_elmo(
 ) -> tuple[WordModel, Batch]:
     n = max(8, 512 // divide)
     filters = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
-    options = Options.model_validate({
+    options = elmo_files.Options.model_validate({
         "lstm": {
             "use_skip_connections": True, "projection_dim": n, "dim": 8 * n, "n_layers": 2,
             "cell_clip": 3, "proj_clip": 3,
@@ -125,13 +133,13 @@ def make_elmo(
             "filters": [[width, max(2, number // divide)] for width, number in filters],
         },
     })  # fmt: skip
-    marks = [START, END, elmo.UNKNOWN]
+    marks = [START, END, UNKNOWN]
     vocabulary = filled_up([*marks, *words], max(len(words) + 400, 793_471 // divide))
-    shapes = elmo.weight_shapes(options)
+    shapes = elmo_files.weight_shapes(options)
     shapes |= {"softmax/W": (len(vocabulary), n), "softmax/b": (len(vocabulary),)}
     weights = reference.random_weights(shapes, SEED)
     network = ElmoNetwork(options, {key: table.clone() for key, table in weights.items()})
-    tokenizer = Words("elmo", vocabulary, elmo.UNKNOWN, [START, END], lama_tokens)
+    tokenizer = Words("elmo", vocabulary, UNKNOWN, [START, END], lama_tokens)
     ours = (elmo.ElmoModel if cut else WholeElmo)("elmo", network, tokenizer, {})
     kept = sorted(tokenizer.ids[word] for word in (START, END, *candidates.words))
 

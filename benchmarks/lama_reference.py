@@ -13,9 +13,10 @@ from itertools import pairwise
 import torch
 from torch.nn import functional
 
-from hyperprobe.models.elmo_network import Options, characters
-from hyperprobe.models.fconv import NEW_NORM, NEW_TAILS, Shape
-from hyperprobe.models.transformer_xl import Config
+from hyperprobe.models.elmo_files import Options
+from hyperprobe.models.elmo_network import characters
+from hyperprobe.models.fconv_files import NEW_NORM, NEW_TAILS, Shape
+from hyperprobe.models.transformer_xl_files import Config
 
 Weights = Mapping[str, torch.Tensor]
 Cells = list[list[tuple[torch.Tensor, torch.Tensor]]]  # direction, layer -> (h, c)

@@ -21,34 +21,21 @@ from typing import Any, NamedTuple, Self
 import torch
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.documents import read_json, read_lines
-from hyperprobe.errors import UserError
+from hyperprobe.documents import read_lines
 from hyperprobe.models.autoregressive import Tokens
-from hyperprobe.models.elmo_network import (
-    END,
-    LONGEST,
-    START,
-    ElmoNetwork,
-    Layer,
-    Options,
-    State,
-)
-from hyperprobe.models.hdf5_files import read_hdf5
+from hyperprobe.models.elmo_files import END, START, UNKNOWN, files_of, read_options, read_weights
+from hyperprobe.models.elmo_network import ElmoNetwork, State, continued, kept
 from hyperprobe.models.language import BLOCK_NUMBERS, Blocks
 from hyperprobe.models.pretrained import to_device
-from hyperprobe.models.torch_files import check_weights, drawn
+from hyperprobe.models.torch_files import drawn
 from hyperprobe.models.word_level import WordModel, Words, lama_tokens
 from hyperprobe.names import RANDOM
 from hyperprobe.progress import progress
 
-UNKNOWN = "<UNK>"
 PASSES = {"zero-state-10": 10, "zero-state-1": 1, "reference-order": 10}
 REFERENCE_ORDER = "reference-order"
 BATCH = 32  # texts that LAMA's program reads at once
 MAX_TEXTS = 256  # read at once: a step of the LSTMs is a small product
-OPTIONS, SOFTMAX, WEIGHTS, VOCABULARY = (
-    "*options.json", "*softmax_weights.hdf5", "*weights.hdf5", "vocab*.txt",
-)  # fmt: skip
 
 
 class Text(NamedTuple):
@@ -89,13 +76,8 @@ class ElmoModel(WordModel):
 
     @classmethod
     def files(cls, path: Path) -> list[Path]:
-        """Options, weights, soft-max and vocabulary of a folder. Raises `UserError`."""
-        return [
-            _only(path, OPTIONS),
-            _only(path, WEIGHTS, SOFTMAX),
-            _only(path, SOFTMAX),
-            _only(path, VOCABULARY),
-        ]
+        """The files that make the model. Raises `UserError` where one is missing."""
+        return files_of(path)
 
     @classmethod
     def load(
@@ -110,15 +92,10 @@ class ElmoModel(WordModel):
 
         Raises `UserError` for damaged files.
         """
-        options_file, file, softmax, vocabulary = cls.files(path)
+        options_file, file, softmax, vocabulary = files_of(path)
         options = read_options(options_file)
         words = [line for _, line in read_lines(vocabulary, "vocabulary")]
-        weights = check_weights(file, read_hdf5(file, "weights"), weight_shapes(options))
-        shapes = {
-            "softmax/W": (len(words), options.lstm.projection_dim),
-            "softmax/b": (len(words),),
-        }
-        weights |= check_weights(softmax, read_hdf5(softmax, "soft-max weights"), shapes)
+        weights = read_weights(file, softmax, options, len(words))
         network = ElmoNetwork(options, drawn(weights) if name.startswith(RANDOM) else weights)
         tokenizer = Words(name, words, UNKNOWN, [START, END], lama_tokens)
         return cls(name, to_device(network, device), tokenizer, {**source, "state": state}, state)
@@ -236,93 +213,18 @@ class ElmoModel(WordModel):
             )
             state = self.model.no_state(len(chosen))
             if states is not None:
-                state = _continued(state, states[direction])
+                state = continued(state, states[direction])
             asked = n_before if states is None else None
             outputs, state = self.model.read(
                 direction, vectors[ids], lengths, state, PASSES[self.state], asked
             )
             side[list(batch)] = outputs[torch.arange(len(chosen)), n_before - 1]
             if states is not None:
-                state = _kept(states[direction], state)
+                state = kept(states[direction], state)
             after.append(state)
         return after
-
-
-def _continued(zeros: State, before: State) -> State:
-    """The state of a batch whose first texts go on from those of the batches before."""
-    if not before:
-        return zeros
-    n = len(zeros[0][0])
-    return [_rows(n, olds, news) for olds, news in zip(before, zeros, strict=True)]
-
-
-def _kept(before: State, after: State) -> State:
-    """The states after a batch: rows beyond a smaller batch stay as they were."""
-    if not before:
-        return after
-    n = max(len(after[0][0]), len(before[0][0]))
-    return [_rows(n, news, olds) for olds, news in zip(before, after, strict=True)]
-
-
-def _rows(n: int, first: Layer, then: Layer) -> Layer:
-    """The first n rows of a layer's states, those that `first` lacks from `then`."""
-    h, c = (torch.cat([a, b[len(a) :]])[:n] for a, b in zip(first, then, strict=True))
-    return h, c
 
 
 def reference_order(clozes: Sequence[Cloze]) -> list[int]:
     """Indices by the number of words between white space, in order where these are equal."""
     return sorted(range(len(clozes)), key=lambda i: len(clozes[i].text.split()))
-
-
-# -- files ----------------------------------------------------------------------------------
-
-
-def _only(folder: Path, pattern: str, other: str = "") -> Path:
-    """The one file of a folder that fits a pattern, and not another."""
-    files = sorted(set(folder.glob(pattern)) - set(folder.glob(other) if other else ()))
-    if len(files) != 1:
-        wanted = ", ".join((OPTIONS, WEIGHTS, SOFTMAX, VOCABULARY))
-        raise UserError(
-            f"{folder} has {len(files)} files {pattern}: name a folder with one of each of ELMo's "
-            f"files ({wanted})"
-        )
-    return files[0]
-
-
-def read_options(path: Path) -> Options:
-    """ELMo's options. Raises `UserError` for what no network is made of."""
-    options = read_json(path, Options, "options")
-    cnn = options.char_cnn
-    fixed = {"activation": "relu", "max_characters_per_token": LONGEST + 2, "n_characters": 262}
-    for key, value in fixed.items():
-        if getattr(cnn, key) != value:
-            raise UserError(f"{path}: {key} is not {value!r}, and nothing else is read: correct it")
-    if not cnn.filters or max(width for width, _ in cnn.filters) > LONGEST + 2:
-        raise UserError(f"{path}: no filters that fit a word: correct it")
-    return options
-
-
-def weight_shapes(options: Options) -> dict[str, tuple[int, ...]]:
-    """The shape of each table of weights but the soft-max's."""
-    lstm, cnn = options.lstm, options.char_cnn
-    wide, narrow = sum(n for _, n in cnn.filters), lstm.projection_dim
-    shapes: dict[str, tuple[int, ...]] = {
-        "char_embed": (cnn.n_characters - 1, cnn.embedding.dim),
-        "CNN_proj/W_proj": (wide, narrow),
-        "CNN_proj/b_proj": (narrow,),
-    }
-    for i, (width, n) in enumerate(cnn.filters):
-        shapes[f"CNN/W_cnn_{i}"] = (1, width, cnn.embedding.dim, n)
-        shapes[f"CNN/b_cnn_{i}"] = (n,)
-    for i in range(cnn.n_highway):
-        for part in ("carry", "transform"):
-            shapes[f"CNN_high_{i}/W_{part}"] = (wide, wide)
-            shapes[f"CNN_high_{i}/b_{part}"] = (wide,)
-    for direction in (0, 1):
-        for layer in range(lstm.n_layers):
-            key = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
-            shapes[f"{key}/W_0"] = (2 * narrow, 4 * lstm.dim)
-            shapes[f"{key}/B"] = (4 * lstm.dim,)
-            shapes[f"{key}/W_P_0"] = (lstm.dim, narrow)
-    return shapes

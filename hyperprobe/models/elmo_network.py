@@ -8,60 +8,18 @@ and from which state is for the caller to say.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 import torch
-from pydantic import Field
 from torch.nn import functional
 
-from hyperprobe.documents import Document
+from hyperprobe.models.elmo_files import END, LONGEST, START, Options
 from hyperprobe.models.torch_files import Weights
 
-START, END = "<S>", "</S>"
-LONGEST = 48  # bytes of a word that are read
 OPEN, CLOSE, PADDING = 258, 259, 260  # around the bytes of a word, and after them
 WHOLE = {START: 256, END: 257}
 WORDS_AT_ONCE = 256
 Layer = tuple[torch.Tensor, torch.Tensor]  # state [n_texts, projection], memory [n_texts, cells]
 State = list[Layer]
-
-Count = Annotated[int, Field(ge=1, le=100_000)]
-Clip = Annotated[float, Field(gt=0, strict=False)]
-
-
-class LstmOptions(Document):
-    """How the LSTMs are made."""
-
-    dim: Count
-    projection_dim: Count
-    n_layers: Annotated[int, Field(ge=1, le=100)]
-    cell_clip: Clip
-    proj_clip: Clip
-    use_skip_connections: bool
-
-
-class Characters(Document):
-    """The width of a character's vector."""
-
-    dim: Count
-
-
-class CnnOptions(Document):
-    """How words are made of characters; `filters` are (width, number)."""
-
-    filters: list[Annotated[list[Count], Field(min_length=2, max_length=2)]]
-    n_highway: Annotated[int, Field(ge=0, le=100)]
-    embedding: Characters
-    activation: str
-    max_characters_per_token: int
-    n_characters: int
-
-
-class Options(Document):
-    """ELMo's file of options."""
-
-    lstm: LstmOptions
-    char_cnn: CnnOptions
 
 
 def characters(word: str) -> list[int]:
@@ -83,6 +41,28 @@ def _rows(state: State, order: torch.Tensor) -> State:
     return [(h[order], c[order]) for h, c in state]
 
 
+def continued(zeros: State, before: State) -> State:
+    """The state of a batch whose first texts go on from those of the batches before."""
+    if not before:
+        return zeros
+    n = len(zeros[0][0])
+    return [_first_rows(n, olds, news) for olds, news in zip(before, zeros, strict=True)]
+
+
+def kept(before: State, after: State) -> State:
+    """The states after a batch: rows beyond a smaller batch stay as they were."""
+    if not before:
+        return after
+    n = max(len(after[0][0]), len(before[0][0]))
+    return [_first_rows(n, news, olds) for olds, news in zip(before, after, strict=True)]
+
+
+def _first_rows(n: int, first: Layer, then: Layer) -> Layer:
+    """The first n rows of a layer's states, those that `first` lacks from `then`."""
+    h, c = (torch.cat([a, b[len(a) :]])[:n] for a, b in zip(first, then, strict=True))
+    return h, c
+
+
 class ElmoNetwork(torch.nn.Module):
     """Character convolutions, both directions of LSTMs, and the soft-max over words."""
 
@@ -91,12 +71,8 @@ class ElmoNetwork(torch.nn.Module):
         self.options = options
         self.weights = torch.nn.ParameterDict()
         for key, table in weights.items():
-            self.weights[key] = torch.nn.Parameter(table, requires_grad=False)
-        for direction in (0, 1):
-            for layer in range(options.lstm.n_layers):
-                for part in ("W_0", "B"):
-                    table = self._cell(direction, layer, part)
-                    table.copy_(_gates(table))
+            made = _gates(table) if key.endswith(("/W_0", "/B")) else table
+            self.weights[key] = torch.nn.Parameter(made, requires_grad=False)
 
     @property
     def device(self) -> torch.device:

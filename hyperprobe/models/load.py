@@ -72,8 +72,8 @@ def _check_transformer(name: str) -> None:
     """Raises `UserError` for a model of a family that reads files of its own."""
     if not loaded(name) and (family := file_family(name)):
         raise UserError(
-            f"{name} is a {family} model, and this needs one in the format of transformers: "
-            "name another --model"
+            f"{name} is of the family {family}, and this needs a model in the format of "
+            "transformers: name another --model"
         )
 
 

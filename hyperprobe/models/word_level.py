@@ -85,10 +85,6 @@ class WordModel(LanguageModel):
     tokenizer: Words
     between_sentences: str
 
-    def __init__(self, name: str, model: Any, tokenizer: Words, source: dict[str, Any]) -> None:
-        super().__init__(name, model, tokenizer, source)
-        self.token_budget = min(self.token_budget, max(64, HELD_NUMBERS // len(tokenizer)))
-
     @property
     def max_tokens(self) -> int:
         return MAX_TOKENS
@@ -151,6 +147,7 @@ class WordCausalModel(WordModel, AutoregressiveModel):
     ) -> None:
         super().__init__(name, model, tokenizer, source)
         self.scoring = causal_scoring
+        self.token_budget = min(self.token_budget, max(64, HELD_NUMBERS // len(tokenizer)))
         self._opening = (tokenizer.ids[self.opening],)
 
     # -- texts ------------------------------------------------------------------------------
