@@ -32,8 +32,8 @@ def random_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> dict[str
             made[key] = 1 + 0.2 * table
         elif "layer_norm.weight" in key:
             made[key] = 1 + 0.1 * table
-        elif len(shape) < 2 or "embed" in key or "r_w_bias" in key:
-            made[key] = 0.5 * table
+        elif len(shape) < 2 or "emb" in key or "r_bias" in key:
+            made[key] = 0.25 * table
         else:
             made[key] = table * 1.5 / max(shape[-2:]) ** 0.5
     return made

@@ -55,6 +55,14 @@ class Step(NamedTuple):
     targets: torch.Tensor
 
 
+class Sides(NamedTuple):
+    """What each direction gives next to slots [n_texts, projection], and both their states."""
+
+    forward: torch.Tensor
+    backward: torch.Tensor
+    states: Sequence[State]
+
+
 class ElmoModel(WordModel):
     """ELMo's language model as a `TextModel`."""
 
@@ -142,9 +150,9 @@ class ElmoModel(WordModel):
                 torch.arange(len(clozes)), max(64, BLOCK_NUMBERS // n_candidates)
             ):
                 scores = torch.zeros(len(some), n_candidates, device=self.device)
-                for step, (forward, backward) in zip(steps, sides, strict=True):
-                    log_probs = self.model.logits(forward[some], words).log_softmax(dim=-1)
-                    log_probs += self.model.logits(backward[some], words).log_softmax(dim=-1)
+                for step, of in zip(steps, sides, strict=True):
+                    log_probs = self.model.logits(of.forward[some], words).log_softmax(dim=-1)
+                    log_probs += self.model.logits(of.backward[some], words).log_softmax(dim=-1)
                     scores[:, step.columns] += log_probs.div_(2)[:, step.targets]
                 yield some.tolist(), scores
 
@@ -160,9 +168,14 @@ class ElmoModel(WordModel):
     # -- reading ------------------------------------------------------------------------------
 
     def sides(
-        self, clozes: Sequence[Cloze], before: Tokens = (), after: Tokens = ()
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """What both directions give next to each slot, [n_clozes, projection] each."""
+        self,
+        clozes: Sequence[Cloze],
+        before: Tokens = (),
+        after: Tokens = (),
+        states: Sequence[State] = ([], []),
+    ) -> Sides:
+        """What both directions give next to each slot. In the reference order, texts go on from
+        the `states` of both directions after others (default: zeros)."""
         texts = [self.text(cloze, before, after) for cloze in clozes]
         words = list(dict.fromkeys(word for text in texts for word in text.words))
         vectors = self.model.word_vectors(words)
@@ -173,12 +186,11 @@ class ElmoModel(WordModel):
         with progress(f"scoring with {self.name}", n_read) as advance:
             if self.state == REFERENCE_ORDER:
                 order = reference_order(clozes)
-                states: list[State] = [[], []]
                 for start in range(0, len(order), BATCH):
                     batch = order[start : start + BATCH]
                     states = self.read(texts, batch, vectors, row, sides, states)
                     advance(len(batch))
-                return sides[0], sides[1]
+                return Sides(sides[0], sides[1], states)
             read = list(where.values())
 
             def run(batch: list[int]) -> None:
@@ -186,7 +198,7 @@ class ElmoModel(WordModel):
 
             self._in_batches([len(texts[i].words) for i in read], run, advance)
         of = torch.tensor([where[text] for text in texts], device=self.device)
-        return sides[0, of], sides[1, of]
+        return Sides(sides[0, of], sides[1, of], states)
 
     def read(
         self,

@@ -209,6 +209,9 @@ class LanguageModel(ABC):
         tokens = self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))
         starts = [token[:1] in "Ġ▁" for token in tokens if token]
         marked = sum(starts) > len(tokens) / 10  # byte-level BPE or SentencePiece
+        ends = [token.removesuffix("</w>") for token in tokens if token and token[-4:] == "</w>"]
+        if len(ends) > len(tokens) / 10:  # GPT-1 marks the last piece of a word
+            return list(dict.fromkeys(word for word in ends if word.isalnum()))
         words = (
             # (byte-level tokens write other letters than a-z as bytes: let it decode them)
             self.tokenizer.convert_tokens_to_string([token]).strip() if marked else token
