@@ -20,7 +20,7 @@ from tests.tiny_models import WORDS
 
 # Punctuation stays with its word in two of the three vocabularies.
 VOCABULARY = [
-    *WORDS,
+    *(word for word in WORDS if word != "vegetable"),
     "A",
     "Robins",
     "robin.",
