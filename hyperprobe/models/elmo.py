@@ -151,9 +151,11 @@ class ElmoModel(WordModel):
             ):
                 scores = torch.zeros(len(some), n_candidates, device=self.device)
                 for step, of in zip(steps, sides, strict=True):
-                    log_probs = self.model.logits(of.forward[some], words).log_softmax(dim=-1)
-                    log_probs += self.model.logits(of.backward[some], words).log_softmax(dim=-1)
-                    scores[:, step.columns] += log_probs.div_(2)[:, step.targets]
+                    for side in (of.forward, of.backward):
+                        logits = self.model.logits(side[some], words)
+                        asked = logits.index_select(1, step.targets)
+                        asked -= logits.logsumexp(dim=-1, keepdim=True)
+                        scores[:, step.columns] += asked.div_(2)
                 yield some.tolist(), scores
 
     def text(self, cloze: Cloze, before: Tokens = (), after: Tokens = ()) -> Text:
