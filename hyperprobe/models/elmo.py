@@ -102,7 +102,7 @@ class ElmoModel(WordModel):
         """
         options_file, file, softmax, vocabulary = files_of(path)
         options = read_options(options_file)
-        words = [line for _, line in read_lines(vocabulary, "vocabulary")]
+        words = [line.strip() for _, line in read_lines(vocabulary, "vocabulary")]
         weights = read_weights(file, softmax, options, len(words))
         network = ElmoNetwork(options, drawn(weights) if name.startswith(RANDOM) else weights)
         tokenizer = Words(name, words, UNKNOWN, [START, END], lama_tokens)

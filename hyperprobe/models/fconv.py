@@ -38,7 +38,7 @@ class FconvNetwork(torch.nn.Module):
     def __init__(self, shape: Shape, weights: Weights) -> None:
         super().__init__()
         old_norm, self.old_tails = NEW_NORM not in weights, NEW_TAILS not in weights
-        self.layers, self.n_words = shape.layers, shape.cutoffs[-1]
+        self.layers = shape.layers
 
         def whole(key: str, dims: tuple[int, ...]) -> torch.nn.Parameter:
             g, v = weights[f"{key}.weight_g"], weights[f"{key}.weight_v"]

@@ -6,7 +6,6 @@ infinity, as a word without a vector. Any other unknown word is read as the mode
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -27,7 +26,6 @@ HELD_NUMBERS = 100_000_000
 def lama_tokens(text: str) -> list[str]:
     """The words of a text by LAMA's default tokenizer: split at white space and around
     brackets, commas and double hyphens; other punctuation stays with its word."""
-    text = re.sub(r"\s+", " ", text)
     for mark in ("(", ")", ",", "--"):
         text = text.replace(mark, f" {mark} ")
     return text.split()
