@@ -20,6 +20,7 @@ benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.causal
 	$(BIN)/python -m benchmarks.lama_models
 	$(BIN)/python -m benchmarks.parity
+	$(BIN)/python -m benchmarks.consistency --layers 4
 	$(BIN)/python -m benchmarks.kills
 
 $(VENV)/.installed: pyproject.toml constraints.txt

@@ -25,7 +25,7 @@ import torch
 
 from benchmarks.models import save_gpt2
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.causal import CausalModel
 from hyperprobe.models.language import CPU_ROWS, CPU_TOKENS
 from hyperprobe.models.load import load_model
@@ -115,7 +115,8 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--width", type=int, default=768)
     arguments = parser.parse_args(words)
     torch.set_num_threads(arguments.threads)
-    frame = load_diagnostic(arguments.diagnostic)
+    asked_set = load_set(arguments.diagnostic)
+    frame = asked_set.frame
     texts = [*frame["singular"], *frame["plural"], *frame["contextual"]]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -129,7 +130,7 @@ def main(words: Sequence[str] | None = None) -> None:
         )
         for probe in (SINGULAR, CONTEXTUAL):
             candidates = CandidateSet.of(frame[probe.gold])
-            clozes = make_clozes(frame[frame[probe.prompt] != ""], probe, "gold")
+            clozes = make_clozes(asked_set, frame[frame[probe.prompt] != ""], probe, "gold")
             for scoring in ("full", "continuation"):
                 model = load_model(folder, device="cpu", causal_scoring=scoring)  # type: ignore[arg-type]
                 assert isinstance(model, CausalModel)

@@ -11,6 +11,7 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from hyperprobe.cloze import CandidateSet, Cloze, Template
 from hyperprobe.diagnostic.build import build_diagnostic
+from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.models.load import load_model
 from hyperprobe.names import EMBEDDED
 from hyperprobe.probes.zero_shot.predictions import PLURAL, SINGULAR, make_clozes
@@ -44,7 +45,11 @@ def hypernymy_facts(n: int, seed: int) -> tuple[list[Fact], CandidateSet]:
     facts = [
         (cloze, gold)
         for probe in (SINGULAR, PLURAL)
-        for cloze, gold in zip(make_clozes(frame, probe, "gold"), frame[probe.gold], strict=True)
+        for cloze, gold in zip(
+            make_clozes(DiagnosticSet("all", frame), frame, probe, "gold"),
+            frame[probe.gold],
+            strict=True,
+        )
     ]
     return _take(facts, n, seed), CandidateSet.of(load_model(EMBEDDED).words())
 

@@ -24,7 +24,7 @@ from hyperprobe.probes.zero_shot.contrasts import question_adds
 from hyperprobe.probes.zero_shot.predictions import predict
 from hyperprobe.statistics.stratified import ALPHA
 from tests.tiny_models import save_bert
-from tests.toy_models import EXTENDED, FRAME, constant, frequency, uneven
+from tests.toy_models import ASKED, EXTENDED, constant, frequency, uneven
 
 FIRST = 1000  # seed; the tests have smaller ones
 KINDS: dict[str, Callable[[int], ClozeModel]] = {
@@ -46,7 +46,7 @@ def random_weights(n: int) -> Iterator[ClozeModel]:
 
 def claimed(model: ClozeModel) -> tuple[bool, bool]:
     """Whether the question adds something, over nouns alone and by the rules of reports."""
-    answers = predict(model, FRAME, "gold", shuffled=True).assign(diagnostic=EXTENDED)
+    answers = predict(model, ASKED, "gold", shuffled=True).assign(diagnostic=EXTENDED)
     adds = question_adds(answers)
     over_nouns = ((adds["adds_low"] > 0) & (adds["p_holm"] < ALPHA)).any()
     return bool(over_nouns), any(claims.adds(row) for _, row in adds.iterrows())

@@ -23,6 +23,7 @@ from benchmarks.models import save_bert, save_gpt2, save_t5
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.probes.zero_shot.study import study
 
+MODELS = ("embedded", "bert", "gpt2", "t5")
 SMALL_BERT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
@@ -62,12 +63,10 @@ def main(words: Sequence[str] | None = None) -> None:
         folder = Path(name)
         frame = load_diagnostic("lm-diagnostic-extended")
         texts = list(frame["singular"])
-        models = [
-            "embedded",
-            str(save_bert(folder / "bert", texts, **SMALL_BERT)),
-            str(save_gpt2(folder / "gpt2", texts, n_embd=32, n_layer=2, n_head=2)),
-            str(save_t5(folder / "t5", texts, d_model=32, d_ff=64, num_layers=2, num_heads=2)),
-        ]
+        save_bert(folder / "bert", texts, **SMALL_BERT)
+        save_gpt2(folder / "gpt2", texts, n_embd=32, n_layer=2, n_head=2)
+        save_t5(folder / "t5", texts, d_model=32, d_ff=64, num_layers=2, num_heads=2)
+        models = [name if name == "embedded" else str(folder / name) for name in MODELS]
         sets = []
         for i in range(2):
             sets.append(str(folder / f"set{i}.tsv"))

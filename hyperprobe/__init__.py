@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from hyperprobe.analysis.analyze import AnalysisResult, analyze
     from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
     from hyperprobe.comparison.runs import Comparison, compare
-    from hyperprobe.diagnostic.build import build as build_diagnostic
+    from hyperprobe.diagnostic.builder import build as build_diagnostic
     from hyperprobe.diagnostic.mine import mine as mine_contexts
     from hyperprobe.errors import UserError
     from hyperprobe.finished import load
     from hyperprobe.models.load import load_model
     from hyperprobe.options import ModelOptions
     from hyperprobe.probes.classify.probe import ClassifyResult, classify
+    from hyperprobe.probes.consistency.probe import ConsistencyResult, consistency
     from hyperprobe.probes.lama.probe import LamaResult, lama
+    from hyperprobe.probes.pairs.probe import PairsResult, pairs
     from hyperprobe.probes.prompts.asked import SearchOptions
     from hyperprobe.probes.prompts.probe import PromptsResult, prompts
     from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
@@ -36,8 +38,10 @@ _MODULES = {
     "ClassifyResult": "probes.classify.probe",
     "Cloze": "cloze",
     "Comparison": "comparison.runs",
+    "ConsistencyResult": "probes.consistency.probe",
     "LamaResult": "probes.lama.probe",
     "ModelOptions": "options",
+    "PairsResult": "probes.pairs.probe",
     "PromptsResult": "probes.prompts.probe",
     "Result": "render.result",
     "SearchOptions": "probes.prompts.asked",
@@ -45,13 +49,15 @@ _MODULES = {
     "UserError": "errors",
     "ZeroShotResult": "probes.zero_shot.probe",
     "analyze": "analysis.analyze",
-    "build_diagnostic": "diagnostic.build:build",
+    "build_diagnostic": "diagnostic.builder:build",
     "classify": "probes.classify.probe",
     "compare": "comparison.runs",
+    "consistency": "probes.consistency.probe",
     "lama": "probes.lama.probe",
     "load": "finished",
     "load_model": "models.load",
     "mine_contexts": "diagnostic.mine:mine",
+    "pairs": "probes.pairs.probe",
     "parse_cloze": "cloze",
     "prompts": "probes.prompts.probe",
     "report": "reporting.report",
@@ -65,8 +71,10 @@ __all__ = [
     "ClassifyResult",
     "Cloze",
     "Comparison",
+    "ConsistencyResult",
     "LamaResult",
     "ModelOptions",
+    "PairsResult",
     "PromptsResult",
     "Result",
     "SearchOptions",
@@ -78,10 +86,12 @@ __all__ = [
     "build_diagnostic",
     "classify",
     "compare",
+    "consistency",
     "lama",
     "load",
     "load_model",
     "mine_contexts",
+    "pairs",
     "parse_cloze",
     "prompts",
     "report",

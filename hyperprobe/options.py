@@ -20,6 +20,7 @@ CausalScoring = Literal["full", "continuation"]
 Article = Literal["gold", "fixed", "marginal"]
 # What the probes can be asked to add or to do; their functions say what each means.
 ZeroShotControl = Literal["shuffled", "random"]
+ConsistencyControl = Literal["random"]
 LamaControl = Literal["random"]
 Setting = Literal["seen", "unseen", "both"]
 ClassifyAnalysis = Literal["layers", "control-task", "code-length"]
@@ -31,6 +32,7 @@ PLLS: tuple[Pll, ...] = get_args(Pll)
 CAUSAL_SCORINGS: tuple[CausalScoring, ...] = get_args(CausalScoring)
 ARTICLES: tuple[Article, ...] = get_args(Article)
 ZERO_SHOT_CONTROLS: tuple[ZeroShotControl, ...] = get_args(ZeroShotControl)
+CONSISTENCY_CONTROLS: tuple[ConsistencyControl, ...] = get_args(ConsistencyControl)
 LAMA_CONTROLS: tuple[LamaControl, ...] = get_args(LamaControl)
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 CLASSIFY_ANALYSES: tuple[ClassifyAnalysis, ...] = get_args(ClassifyAnalysis)

@@ -34,6 +34,10 @@ COMMANDS: dict[str, Command] = {
         "hyperprobe.probes.zero_shot.study:StudyResult",
         "hyperprobe.probes.zero_shot.report:study_part",
     ),
+    "consistency": Command(
+        "hyperprobe.probes.consistency.probe:ConsistencyResult",
+        "hyperprobe.probes.consistency.report:part",
+    ),
     "analyze": Command(
         "hyperprobe.analysis.analyze:AnalysisResult",
         "hyperprobe.analysis.report:part",
@@ -47,6 +51,9 @@ COMMANDS: dict[str, Command] = {
     ),
     "prompts": Command(
         "hyperprobe.probes.prompts.probe:PromptsResult", "hyperprobe.probes.prompts.report:part"
+    ),
+    "pairs": Command(
+        "hyperprobe.probes.pairs.probe:PairsResult", "hyperprobe.probes.pairs.report:part"
     ),
     "compare": Command(
         "hyperprobe.comparison.runs:Comparison", "hyperprobe.comparison.report:part"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's library is imported
@@ -11,19 +14,52 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread fo
 
 import pytest
 
-from tests.tiny_models import save_albert, save_bert, save_roberta
-
 SHARED = Path(__file__).parents[2] / "shared"
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: not to be looked through at every garbage collection."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders of a BERT, a RoBERTa and an ALBERT as `save_pretrained` writes them."""
+    # Not above: with pytest-xdist, the process that only hands out tests needs no torch.
+    from tests.tiny_models import save_albert, save_bert, save_roberta
+
     folders = {}
     for name, save in (("bert", save_bert), ("roberta", save_roberta), ("albert", save_albert)):
         folders[name] = tmp_path_factory.mktemp(name)
         save(folders[name])
     return folders
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shipped_vectors_are_read_once() -> Iterator[None]:
+    """The vectors that ship are beside the models of most runs: each file is read once."""
+    from hyperprobe.models import static
+    from hyperprobe.names import EMBEDDED_FOLDER
+    from hyperprobe.probes.lama import factors
+
+    read = static.load_vectors
+    once = cache(read)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (static, factors):
+            patch.setattr(
+                module,
+                "load_vectors",
+                lambda path: (once if path.parent == EMBEDDED_FOLDER else read)(path),
+            )
+        yield
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that look into no figure: the files are there, and nothing is drawn."""
+    monkeypatch.setattr("hyperprobe.render.document.svg_of", lambda figure: "<svg />")
+    monkeypatch.setattr("hyperprobe.render.figure.png_of", lambda figure: b"PNG")
 
 
 @pytest.fixture

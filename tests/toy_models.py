@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -10,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.base import Ranking, rank_scores
 
 EXTENDED = "lm-diagnostic-extended"
-FRAME = load_diagnostic(EXTENDED)
+ASKED = load_set(EXTENDED)
+FRAME = ASKED.frame
 CATEGORIES = tuple(FRAME["hypernym"].drop_duplicates())
 ZIPF = dict(zip(FRAME["hyponym"], FRAME["zipf"], strict=True))
 ZIPF |= dict(zip(FRAME["hyponym_plural"], FRAME["zipf"], strict=True))
@@ -39,17 +41,16 @@ class Toy:
         self.name, self.formula, self.seed = name, formula, seed
 
     def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> NDArray[np.float32]:
-        rows = [self._row(cloze, candidates.words) for cloze in clozes]
+        plural = not set(candidates.words) <= set(CATEGORIES)
+        order = [CATEGORIES.index(singular_of(word)) for word in candidates.words]
+        rows = [self._row(cloze, plural)[order] for cloze in clozes]
         return np.array(rows, dtype=np.float32)
 
-    def _row(self, cloze: Cloze, words: Sequence[str]) -> Row:
+    def _row(self, cloze: Cloze, plural: bool) -> Row:
         random = np.random.default_rng(crc32(f"{self.seed} {cloze.text}".encode()))
         noun = SINGULAR.get(cloze.subject or "", "")
         form = form_of(cloze)
-        plural = not set(words) <= set(CATEGORIES)
-        scores = self.formula(f"{form}s" if plural else form, noun, random)
-        by_word = dict(zip(CATEGORIES, scores, strict=True))
-        return np.array([by_word[singular_of(word)] for word in words])
+        return self.formula(f"{form}s" if plural else form, noun, random)
 
     def rank_open(
         self, clozes: Sequence[Cloze], gold: Sequence[str], k: int
@@ -110,9 +111,12 @@ def draws(seed: int, *about: object) -> np.random.Generator:
     return np.random.default_rng(crc32(f"{seed} {about}".encode()))
 
 
+@cache
 def bias(seed: int, form: str, size: float = 2.0) -> Row:
     """What each category gets from the form of the prompt alone."""
-    return draws(seed, "bias", form).normal(0, size, N)
+    row = draws(seed, "bias", form).normal(0, size, N)
+    row.flags.writeable = False  # every prompt of the form has it
+    return row
 
 
 def majority(seed: int) -> Toy:
@@ -145,10 +149,12 @@ def frequency(seed: int, forms: Sequence[str] = ()) -> Toy:
 def uneven(seed: int) -> Toy:
     """Noise alone, wide for one category: for the commonest when asked, for the rarest else."""
     counts = FRAME["hypernym"].value_counts()
+    rarest, commonest = (
+        np.where(np.array(CATEGORIES) == counts.index[i], 5.0, 1.0) for i in (-1, 0)
+    )
 
     def formula(form: str, noun: str, random: np.random.Generator) -> Row:
-        wide = counts.index[-1] if form.removesuffix("s") in CONTROLS else counts.index[0]
-        spread = np.where(np.array(CATEGORIES) == wide, 5.0, 1.0)
+        spread = rarest if form.removesuffix("s") in CONTROLS else commonest
         return bias(seed, form) + spread * random.normal(0, 1, N)
 
     return Toy("uneven-toy", formula, seed)

@@ -214,5 +214,6 @@ ANALYSIS = Analysis(
     pictures=_pictures,
     lead="Singular and plural",
     sentence=_sentence,
+    reason=lambda material: "no set is asked in the plural",
     is_first=True,
 )

@@ -17,6 +17,7 @@ from hyperprobe.analysis.base import Analysis, Material
 from hyperprobe.analysis.corpus_counts import (
     CorpusCounts,
     count_file,
+    countable,
     embedded_counts,
     read_pair_counts,
     sum_counts,
@@ -24,7 +25,7 @@ from hyperprobe.analysis.corpus_counts import (
 from hyperprobe.analysis.report import analysis_tables, read_frames
 from hyperprobe.analysis.variants import ask_again, with_run_prompt
 from hyperprobe.diagnostic.corpus import Skipped, corpus_files
-from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
+from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
 from hyperprobe.documents import Document
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, load_model
@@ -134,9 +135,16 @@ def analyze(
     if pairs:
         counts.append(read_pair_counts(pairs, predictions))
     if files:
+        n_left_out = predictions["hyponym"].nunique() - len(countable(predictions))
+        if n_left_out:
+            skipped.notes.append(
+                f"{n_left_out} nouns of several words or with capital letters are not counted in "
+                "your corpus"
+            )
         counts.append(_count(made, digests, predictions, text_field, skipped))
-    again = _ask(made, source, settings, device) if ask_models else None
-    material = _material(predictions, counts, again, settings, seed)
+    sets = _sets(source, settings) if ask_models else {}
+    again = _ask(made, source, settings, sets, device) if ask_models else None
+    material = _material(predictions, counts, again, settings, sets, seed)
     analyses: list[Analysis] = [load(name) for name in ANALYSES]
     computed = [analysis.compute(material) for analysis in analyses]
     skipped.notes += _reasons(analyses, computed, material)
@@ -168,6 +176,7 @@ def _material(
     counts: Sequence[CorpusCounts],
     again: pd.DataFrame | None,
     settings: Asked,
+    sets: Mapping[str, DiagnosticSet],
     seed: int,
 ) -> Material:
     asked = again
@@ -176,10 +185,10 @@ def _material(
         asked = with_run_prompt(predictions, again, settings.article)
         false = {
             (name, row["hyponym"]): row.get("false_hypernym", "")
-            for name in settings.diagnostics
-            for row in load_diagnostic(name).to_dict("records")
+            for name, one in sets.items()
+            for row in one.frame.to_dict("records")
         }
-    return Material(predictions, counts, asked, settings.article, false, seed)
+    return Material(predictions, counts, asked, settings.article, sets, false, seed)
 
 
 def _reasons(
@@ -194,12 +203,23 @@ def _reasons(
             yield f"{analysis.name}: left out: {reason}"
 
 
-def _ask(made: Run, source: FinishedRun, settings: Asked, device: str) -> pd.DataFrame:
-    """The predictions of `variants` for each language model and set of the run."""
-    frames = {name: load_diagnostic(name) for name in settings.diagnostics}
-    for name, frame in frames.items():
-        if frame_digest(frame) != settings.diagnostics[name]:
+def _sets(source: FinishedRun, settings: Asked) -> dict[str, DiagnosticSet]:
+    """The sets of the run, which are what they were."""
+    sets = load_sets(settings.diagnostics)
+    for name, one in sets.items():
+        if one.digest != settings.diagnostics[name]:
             raise UserError(f"{name} has changed since {source.folder}: run zero-shot again")
+    return sets
+
+
+def _ask(
+    made: Run,
+    source: FinishedRun,
+    settings: Asked,
+    sets: Mapping[str, DiagnosticSet],
+    device: str,
+) -> pd.DataFrame:
+    """The predictions of `variants` for each language model and set of the run."""
     parts = []
     for name in settings.models:
         if is_vectors(name):
@@ -210,15 +230,15 @@ def _ask(made: Run, source: FinishedRun, settings: Asked, device: str) -> pd.Dat
                 "zero-shot again, or pass --skip-models"
             )
         loaded: list[Any] = []
-        for diagnostic, frame in frames.items():
+        for diagnostic, one in sets.items():
 
             def compute(
-                name: str = name, frame: pd.DataFrame = frame, loaded: list[Any] = loaded
+                name: str = name, one: DiagnosticSet = one, loaded: list[Any] = loaded
             ) -> tuple[pd.DataFrame, Any]:
                 if not loaded:
                     loaded.append(load_model(name, settings.options(device)))
                 model = loaded[0]
-                return ask_again(model, frame, settings.article), model.describe()
+                return ask_again(model, one, settings.article), model.describe()
 
             cell = made.cell(f"{name} on {diagnostic}", compute)
             parts.append(cell.assign(diagnostic=diagnostic, model=name))

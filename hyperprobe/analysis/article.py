@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.outcomes import is_shown, points, titled
 from hyperprobe.analysis.variants import each_asked
+from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.lexicon.morphology import indefinite_article
 from hyperprobe.options import ARTICLES
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW, right_answers
@@ -24,10 +25,13 @@ from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.stratified import with_holm
 
 
-def article_leak(asked: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def article_leak(
+    asked: pd.DataFrame, seed: int = 0, sets: Mapping[str, DiagnosticSet] | None = None
+) -> pd.DataFrame:
     """Singular accuracy under the three policies: one row per (diagnostic, model, policy).
 
-    `singular` and `vowel`, accuracy on the items whose category takes "an", are raw and, with
+    `singular` and `vowel`, accuracy on the items whose category takes another article
+    than most ("an"; as `sets` have it, by name, or else in English), are raw and, with
     `_calibrated`, calibrated under the policy. `leak` is calibrated accuracy under the policy
     minus that under `marginal`, which gives nothing away, in points with the interval over
     synsets, McNemar's exact `p_value` and `p_holm` over the set; `leak_raw` the same raw.
@@ -35,9 +39,10 @@ def article_leak(asked: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     rows = []
     for about, tables in each_asked(asked):
         marginal = _right(tables["marginal"])
+        other = _with_other_article(tables["marginal"]["gold"].unique(), about, sets or {})
         for policy in ARTICLES:
             table = tables[policy]
-            takes_an = table["gold"].map(indefinite_article) == "an"
+            takes_an = table["gold"].isin(other)
             row: dict[str, Any] = {**about, "policy": policy, "n_items": len(table)}
             row |= {"n_vowel": int(takes_an.sum())}
             right = _right(table)
@@ -51,6 +56,16 @@ def article_leak(asked: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
             p = np.nan if policy == "marginal" else mcnemar_exact(with_article, without)[2]
             rows.append(row | {"p_value": p})
     return with_holm(pd.DataFrame(rows))
+
+
+def _with_other_article(
+    categories: Iterable[str], about: Mapping[str, str], sets: Mapping[str, DiagnosticSet]
+) -> list[str]:
+    """The categories that take another article than most of their set."""
+    of = sets.get(about["diagnostic"])
+    if of is None:
+        return [word for word in categories if indefinite_article(word) == "an"]
+    return [word for word in categories if of.noun(word).article != of.common_article]
 
 
 def _right(table: pd.DataFrame) -> dict[str, pd.Series]:
@@ -67,15 +82,15 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
             "article": text("policy"),
             "raw / calibrated": raw_and_calibrated("singular"),
             "interval": interval("singular_calibrated"),
-            "of insects": raw_and_calibrated("vowel"),
+            "of other article": raw_and_calibrated("vowel"),
             "against marginal": lambda row: (
                 "" if row["policy"] == "marginal" else share("leak")(row)
             ),
             "p (Holm)": lambda row: "" if row["policy"] == "marginal" else p_value("p_holm")(row),
         },
-        "gold: the right answer's article, as the paper; fixed: always a; marginal: each "
-        "candidate with its own, which gives nothing away. The interval and the difference are of "
-        "calibrated outcomes.",
+        "gold: the right answer's article, as the paper; fixed: always the same (a); marginal: "
+        "each candidate with its own, which gives nothing away. The interval and the difference "
+        "are of calibrated outcomes.",
         "article.csv",
     )
 
@@ -117,7 +132,7 @@ def _sentence(model: str, rows: pd.DataFrame) -> str:
 def _compute(material: Material) -> dict[str, pd.DataFrame]:
     if not material.has_variants:
         return {"article": pd.DataFrame()}
-    return {"article": article_leak(material.variants, material.seed)}
+    return {"article": article_leak(material.variants, material.seed, material.sets)}
 
 
 ANALYSIS = Analysis(

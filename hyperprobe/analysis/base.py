@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from hyperprobe.analysis.corpus_counts import CorpusCounts
+from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.options import Article
 from hyperprobe.render.document import Picture
 from hyperprobe.render.table import Table
@@ -21,13 +22,15 @@ class Material:
 
     `asked` are the variants of the prompt beside the run's prompt (`with_run_prompt`): empty where
     no language model was asked, None where the models were not to be asked again. `article` is
-    the run's policy, `false` the false category of a (diagnostic, item), where a set names one.
+    the run's policy, `sets` the sets that were asked again, by name, and `false` the false
+    category of a (diagnostic, item), where a set names one.
     """
 
     predictions: pd.DataFrame
     counts: Sequence[CorpusCounts] = ()
     asked: pd.DataFrame | None = None
     article: Article = "gold"
+    sets: Mapping[str, DiagnosticSet] = field(default_factory=dict)
     false: Mapping[tuple[str, str], str] = field(default_factory=dict)
     seed: int = 0
 

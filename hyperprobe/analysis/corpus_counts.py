@@ -65,14 +65,15 @@ def read_pair_counts(path: Path, predictions: pd.DataFrame) -> CorpusCounts:
     file does not list have a count of 0. Raises `UserError` with the line of a bad row.
     """
     wanted = _pairs(predictions)
+    in_lower = {(noun.lower(), kind.lower()): (noun, kind) for noun, kind in wanted.items()}
     found: Counter[tuple[str, str]] = Counter()
     for number, line in read_lines(path, "file of pair counts"):
         cells = line.split("\t")
         if len(cells) != 3 or not _COUNT.fullmatch(cells[2].strip()):
             raise UserError(f"{path}:{number}: write hyponym, hypernym and count, tab-separated")
-        hyponym, hypernym = cells[0].lower(), cells[1].lower()
-        if wanted.get(hyponym) == hypernym:
-            found[hyponym, hypernym] += int(cells[2])
+        hyponym, hypernym = (cell.lower().replace("_", " ") for cell in cells[:2])
+        if pair := in_lower.get((hyponym, hypernym)):
+            found[pair] += int(cells[2])
     rows = [(*pair, found[pair]) for pair in wanted.items()]
     return CorpusCounts(
         str(path), None, pd.DataFrame(rows, columns=["hyponym", "hypernym", "n_hearst"])
@@ -87,7 +88,7 @@ def count_file(
     at: Callable[[int], None] = lambda n: None,
 ) -> pd.DataFrame:
     """The counts of one corpus file: `hyponym`, `hypernym`, `count` and the patterns."""
-    counter = PairCounter(_pairs(predictions))
+    counter = PairCounter(countable(predictions))
     words: Counter[str] = Counter()
     for chunk in read_chunks(path, text_field, skipped, at):
         for line in chunk.lower().splitlines():
@@ -103,6 +104,12 @@ def sum_counts(source: str, tables: Iterable[pd.DataFrame]) -> CorpusCounts:
     total = pd.concat(list(tables)).groupby(["hyponym", "hypernym"], sort=False).sum().reset_index()
     words = total.drop_duplicates("hyponym").set_index("hyponym")["count"]
     return CorpusCounts(source, words, total.drop(columns="count"))
+
+
+def countable(predictions: pd.DataFrame) -> dict[str, str]:
+    """Hyponym -> hypernym of the nouns that are one word of lower-case letters: others are not
+    found in lines of such words."""
+    return {noun: kind for noun, kind in _pairs(predictions).items() if WORD.fullmatch(noun)}
 
 
 def _pairs(predictions: pd.DataFrame) -> dict[str, str]:

@@ -6,7 +6,7 @@ for closed questions, whose candidates are the categories. The first class that 
 
 1. `itself`: the hyponym or its plural ("A yacht is a yacht").
 2. `generic`: a word that fits any noun, often a part of speech ("is a noun").
-3. `hypernym`: valid in WordNet, but none of the nine categories ("A poppy is a
+3. `hypernym`: valid in WordNet, but none of the set's categories ("A poppy is a
    plant"); a synonym of the hyponym is valid too.
 4. `fragment`: a piece of the hyponym's spelling ("A penknife is a pen").
 5. `other`.
@@ -14,7 +14,7 @@ for closed questions, whose candidates are the categories. The first class that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -49,14 +49,14 @@ SHORTEST_FRAGMENT = 3  # letters
 N_EXAMPLES = 5
 
 
-def error_class(hyponym: str, answer: str) -> str:
+def error_class(hyponym: str, answer: str, categories: Collection[str] = CATEGORIES) -> str:
     """The class of a wrong answer to "A HYPONYM is a [MASK]." in any case."""
     hyponym, answer = hyponym.lower(), answer.lower()
     if answer == hyponym or open_wordnet().morphy(answer, "n") == hyponym:
         return "itself"
     if answer in GENERIC:
         return "generic"
-    if answer not in CATEGORIES and answer in valid_hypernyms(hyponym):
+    if answer not in categories and answer in valid_hypernyms(hyponym):
         return "hypernym"
     if len(answer) >= SHORTEST_FRAGMENT and answer in hyponym:
         return "fragment"
@@ -91,9 +91,12 @@ def open_errors(predictions: pd.DataFrame) -> pd.DataFrame:
     table = wrong[["diagnostic", "model", "hyponym", "hypernym", "best", "best_score"]].rename(
         columns={"best": "answer", "best_score": "score"}
     )
+    categories = predictions.groupby("diagnostic")["hypernym"].agg(set)
     table["error"] = [
-        error_class(hyponym, answer)
-        for hyponym, answer in zip(table["hyponym"], table["answer"], strict=True)
+        error_class(hyponym, answer, categories[diagnostic])
+        for diagnostic, hyponym, answer in zip(
+            table["diagnostic"], table["hyponym"], table["answer"], strict=True
+        )
     ]
     return table.reset_index(drop=True)
 
@@ -184,7 +187,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
     yield Picture(
         "errors",
         errors_figure(part),
-        "Green answers are not wrong at all, only outside the nine categories; blue and purple "
+        "Green answers are not wrong at all, only outside the set's categories; blue and purple "
         "ones copy the noun or a piece of it.",
         source_of(part, "errors.csv"),
     )
@@ -215,5 +218,5 @@ ANALYSIS = Analysis(
     pictures=_pictures,
     lead="Errors",
     sentence=_sentence,
-    reason=lambda material: "no open answer is wrong",
+    reason=lambda material: "no open question was asked, or none has a wrong answer",
 )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.outcomes import is_shown, points, titled
-from hyperprobe.analysis.variants import NEGATED, each_asked, one_prompt
+from hyperprobe.analysis.variants import NEGATED, each_asked
 from hyperprobe.options import Article
 from hyperprobe.probes.zero_shot.outcomes import (
     CALIBRATED,
@@ -63,7 +63,7 @@ def negation(
         if NEGATED not in tables:
             continue
         minus = tables[NEGATED]
-        plus = tables[one_prompt(article)].loc[minus.index]
+        plus = tables[article].loc[minus.index]
         columns = [c for c in plus.columns if c.startswith(SCORE) and plus[c].notna().all()]
         named = {item: false.get((about["diagnostic"], item), "") for item in minus.index}
         # A set may name a false category that is none of its categories.

@@ -17,6 +17,7 @@ from hyperprobe.render.table import RUN, Table
 from hyperprobe.runs.read import FinishedRun, damaged
 
 METRICS = "metrics.csv"
+ALWAYS = "category_scores"  # the frame that every analysis has
 
 
 class AnalysisSettings(Document):
@@ -50,7 +51,7 @@ def _metrics(asked: Mapping[str, FinishedRun]) -> pd.DataFrame:
 
 def read_frames(run: FinishedRun) -> dict[str, pd.DataFrame]:
     """The frames of one analysis. Raises `UserError` for a run that lacks what all have."""
-    if not run.has("agreement.csv"):
+    if not run.has(f"{ALWAYS}.csv"):
         raise damaged(run.folder / "run.json")
     names = [name for name in run.files if name.endswith(".csv") and name != METRICS]
     return {name.removesuffix(".csv"): run.table(name, ("diagnostic", "model")) for name in names}
@@ -97,8 +98,7 @@ def analysis_tables(frames: Frames) -> Iterator[Table]:
 
 def _models(frames: Frames) -> list[str]:
     """The language models of the analyses."""
-    first = in_reading_order()[0].files[0]
-    return subjects(frames[first]["model"])
+    return subjects(frames[ALWAYS]["model"])
 
 
 def analysis_findings(frames: Frames) -> Iterator[Finding]:

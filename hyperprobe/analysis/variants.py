@@ -11,63 +11,44 @@ from dataclasses import replace
 
 import pandas as pd
 
-from hyperprobe.lexicon.morphology import indefinite_article
+from hyperprobe.diagnostic.sets import DiagnosticSet
+from hyperprobe.diagnostic.templates import Templates, fill_in
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.options import ARTICLES, Article
 from hyperprobe.probes.zero_shot.predictions import SINGULAR, predict_probe
 
 NEGATED = "negated"
-# {A} and {a} are the hyponym's article, {x} the hyponym, {b} the category's article.
-TEMPLATES = (
-    "The {x} is {b} [MASK].",
-    "Every {x} is {b} [MASK].",
-    "Any {x} is {b} [MASK].",
-    "{A} {x} is a kind of [MASK].",
-    "{A} {x} is a type of [MASK].",
-    "{A} {x} is a sort of [MASK].",
-    "{A} {x} is an example of {b} [MASK].",
-    "This is {a} {x}, so it is {b} [MASK].",
-    "{A} {x}, which is {b} [MASK], was there.",
-    "{A} {x} or some other [MASK] was there.",
-    "What kind of [MASK] is {a} {x}?",
-    "My favourite [MASK] is the {x}.",
-)
+TEMPLATES = Templates().wordings  # of a set without its own
 
 
-def ask_again(model: ClozeModel, frame: pd.DataFrame, article: Article) -> pd.DataFrame:
-    """The model's predictions for every variant: two more article policies, negation, templates.
+def ask_again(model: ClozeModel, asked_set: DiagnosticSet, article: Article) -> pd.DataFrame:
+    """The model's predictions for every variant: two more article policies, negation, wordings.
 
-    `article` is the policy of the run, under which negation and templates are
-    asked too (`gold` for a run under `marginal`, which has no one prompt to vary).
+    `article` is the policy of the run, under which negation and the set's wordings are asked too.
     """
-    policy = one_prompt(article)
+    frame = asked_set.frame
     parts = [
-        predict_probe(model, frame, SINGULAR, other).assign(variant=other)
+        predict_probe(model, asked_set, SINGULAR, other).assign(variant=other)
         for other in ARTICLES
         if other != article
     ]
     asked = {NEGATED: list(frame["negated"])} if "negated" in frame else {}
-    asked |= {template: fill_template(frame, template) for template in TEMPLATES}
+    asked |= {text: fill_template(asked_set, text) for text in asked_set.templates.wordings}
     for variant, prompts in asked.items():
         if any(prompts):
-            rows = frame.assign(variant=prompts)
+            varied = replace(asked_set, frame=frame.assign(variant=prompts))
             probe = replace(SINGULAR, prompt="variant")
-            parts.append(predict_probe(model, rows, probe, policy).assign(variant=variant))
+            parts.append(predict_probe(model, varied, probe, article).assign(variant=variant))
     return pd.concat(parts, ignore_index=True)
 
 
-def one_prompt(article: Article) -> Article:
-    """The policy under which variants of the prompt are asked in a run under `article`."""
-    return "gold" if article == "marginal" else article
-
-
-def fill_template(frame: pd.DataFrame, template: str) -> list[str]:
+def fill_template(asked_set: DiagnosticSet, template: str) -> list[str]:
     """The template's prompt for each item."""
-    prompts = []
-    for hyponym, hypernym in zip(frame["hyponym"], frame["hypernym"], strict=True):
-        a, b = indefinite_article(hyponym), indefinite_article(hypernym)
-        prompts.append(template.format(A=a.capitalize(), a=a, x=hyponym, b=b))
-    return prompts
+    frame = asked_set.frame
+    return [
+        fill_in(template, asked_set.noun(hyponym), asked_set.noun(hypernym))
+        for hyponym, hypernym in zip(frame["hyponym"], frame["hypernym"], strict=True)
+    ]
 
 
 def with_run_prompt(

@@ -10,8 +10,9 @@ import pandas as pd
 
 from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.outcomes import titled
-from hyperprobe.analysis.variants import TEMPLATES, each_asked, one_prompt
-from hyperprobe.options import Article
+from hyperprobe.analysis.variants import NEGATED, TEMPLATES, each_asked
+from hyperprobe.diagnostic.templates import Noun, fill_in
+from hyperprobe.options import ARTICLES, Article
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW, answers, right_answers
 from hyperprobe.probes.zero_shot.tables import largest_set, raw_and_calibrated
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
@@ -47,8 +48,9 @@ def template_accuracy(asked: pd.DataFrame, article: Article, seed: int = 0) -> p
     """
     rows = []
     for about, tables in each_asked(asked):
-        of_set = right_answers(tables[one_prompt(article)])
-        for template, table in _templates(tables, article).items():
+        of_set = right_answers(tables[article])
+        chosen = _templates(tables, article)
+        for template, table in chosen.items() if len(chosen) > 1 else ():
             right = right_answers(table)
             p = np.nan if template == PROMPT else mcnemar_exact(right == 1, of_set == 1)[2]
             rows.append(
@@ -62,7 +64,7 @@ def template_accuracy(asked: pd.DataFrame, article: Article, seed: int = 0) -> p
                     "p_value": p,
                 }
             )
-    return with_holm(pd.DataFrame(rows))
+    return with_holm(pd.DataFrame(rows)) if rows else pd.DataFrame()
 
 
 def template_spread(asked: pd.DataFrame, article: Article) -> pd.DataFrame:
@@ -80,6 +82,8 @@ def template_spread(asked: pd.DataFrame, article: Article) -> pd.DataFrame:
     rows = []
     for about, tables in each_asked(asked):
         chosen = _templates(tables, article)
+        if len(chosen) == 1:  # the set has no wordings
+            continue
         row = {**about, "n_items": len(chosen[PROMPT]), "n_templates": len(chosen)}
         for suffix in (RAW, CALIBRATED):
             spread = _spread(chosen, suffix)
@@ -126,8 +130,9 @@ def _components(right: pd.DataFrame, categories: pd.Series) -> dict[str, float]:
 
 
 def _templates(tables: dict[str, pd.DataFrame], article: Article) -> dict[str, pd.DataFrame]:
-    of_set = {PROMPT: tables[one_prompt(article)]}
-    return of_set | {name: tables[name] for name in TEMPLATES if name in tables}
+    of_set = {PROMPT: tables[article]}
+    others = [name for name in tables if name not in (*ARTICLES, NEGATED)]
+    return of_set | {name: tables[name] for name in others}
 
 
 def _spread_table(table: pd.DataFrame) -> Iterator[Table]:
@@ -194,8 +199,10 @@ def _each_table(table: pd.DataFrame) -> Iterator[Table]:
 
 
 def readable_template(template: str) -> str:
-    """A template with a robin in it."""
-    return template.format(A="A", a="a", x="robin", b="a")
+    """One of the usual templates with a robin in it; a set's own as it is."""
+    if template not in TEMPLATES:
+        return template
+    return fill_in(template, Noun("robin", "robins", "a"), Noun("bird", "birds", "a"))
 
 
 def wording_figure(templates: pd.DataFrame) -> Any:
@@ -267,4 +274,5 @@ ANALYSIS = Analysis(
     pictures=_pictures,
     lead="Wording",
     sentence=_sentence,
+    reason=lambda material: "the sets have no wordings" if material.has_variants else "",
 )

@@ -10,6 +10,8 @@ import typer
 from hyperprobe.cli.common import Json, Results, app, say
 from hyperprobe.options import RESULTS
 
+MOST_ROWS = 40  # categories that are printed
+
 
 @app.command("build-diagnostic")
 def build_diagnostic_command(
@@ -17,7 +19,33 @@ def build_diagnostic_command(
         list[str] | None,
         typer.Argument(help="lm-diagnostic, lm-diagnostic-extended; default: both."),
     ] = None,
-    size: Annotated[str, typer.Option(help="Items of the extended set: a number, or all.")] = "576",
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Your own set: a synset, fruit.n.01 or WORD=SYNSET; with --taxonomy, a node of "
+            "it; repeatable."
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None, typer.Option(help="Your own set: a table of hyponym and hypernym.")
+    ] = None,
+    taxonomy: Annotated[
+        Path | None, typer.Option(help="Your own set: a table of child and parent.")
+    ] = None,
+    templates: Annotated[
+        Path | None, typer.Option(help="How your own set is asked: a TOML file.")
+    ] = None,
+    contexts: Annotated[
+        list[Path] | None,
+        typer.Option(help="Sentences for your own set, of contexts mine or yours; repeatable."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Of your own set; default: after its file or categories.")
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(help="Items: a number, or all. Default: 576 of WordNet's, all of yours."),
+    ] = None,
     monosemous: Annotated[
         Literal["noun", "any"],
         typer.Option(help="One sense as a noun, or over any part of speech."),
@@ -28,27 +56,44 @@ def build_diagnostic_command(
     results: Results = RESULTS,
     as_json: Json = False,
 ) -> None:
-    """Build the hypernymy diagnostic sets from WordNet, as TSV and JSONL.
+    """Build diagnostic sets as TSV and JSONL: those that ship, or one of your words.
 
-    Example: hyperprobe build-diagnostic lm-diagnostic-extended --size all
+    Example: hyperprobe build-diagnostic --category fruit.n.01 --category furniture.n.01
     """
-    from hyperprobe.diagnostic import build as diagnostic
+    from hyperprobe.diagnostic.builder import build
     from hyperprobe.render import terminal
 
-    built = diagnostic.build(names or list(diagnostic.NAMES), size, monosemous, wordnet, results)
+    built = build(
+        names or (),
+        size,
+        monosemous,
+        wordnet,
+        results,
+        category or (),
+        pairs,
+        taxonomy,
+        templates,
+        contexts or (),
+        name,
+    )
     if as_json:
         rows = terminal.json_rows(built.counts)
         terminal.print_json("build-diagnostic", built.settings, built.folder, rows)
         return
-    for name, counts in built.counts.groupby("diagnostic", sort=False):
+    for diagnostic, counts in built.counts.groupby("diagnostic", sort=False):
+        shown = counts.head(MOST_ROWS)
         terminal.print_table(
-            f"{name} ({counts['n_items'].sum()} items)",
+            f"{diagnostic} ({counts['n_items'].sum()} items)",
             ["category", "items", "percent", "with a context"],
             [
                 [r.hypernym, str(r.n_items), f"{r.percent:.2f}", str(r.n_contextual)]
-                for r in counts.itertuples()
+                for r in shown.itertuples()
             ],
         )
+        if len(counts) > len(shown):
+            say(f"and {len(counts) - len(shown)} smaller categories")
     for note in built.notes:
         say(note)
     say(f"files in {built.folder}")
+    if own := built.settings.get("name"):
+        say(f"next: hyperprobe zero-shot --diagnostic {built.folder / own}.tsv")

@@ -17,6 +17,7 @@ from hyperprobe.cli.common import (
     Results,
     app,
     each_of,
+    say,
     show_result,
 )
 from hyperprobe.names import EMBEDDED
@@ -31,6 +32,13 @@ def classify_command(
     ] = "both",
     folds: Annotated[
         Path | None, typer.Option(help="A folds file: folds.tsv of an earlier run, or yours.")
+    ] = None,
+    diagnostic: Annotated[
+        str, typer.Option(help="The set whose nouns are asked: a name or a file.")
+    ] = "lm-diagnostic-extended",
+    contexts: Annotated[
+        list[Path] | None,
+        typer.Option(help="Sentences with your set's words, of contexts mine or yours."),
     ] = None,
     layer: Annotated[
         str, typer.Option(help="Of contextual models: last, a number, or a sum: 9+10+11.")
@@ -60,6 +68,8 @@ def classify_command(
         "model": model or [EMBEDDED],
         "setting": setting,
         "folds": str(folds) if folds else None,
+        "diagnostic": diagnostic,
+        "contexts": [str(path) for path in contexts or ()],
         "layer": layer,
         "analysis": analysis or [],
         "seeds": seeds,
@@ -75,9 +85,13 @@ def classify_command(
         n_seeds=seeds,
         seed=seed,
         results=results,
+        diagnostic=diagnostic,
+        contexts=contexts or (),
         device=device,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
     )
     what = "folds, predictions, metrics, figures and provenance"
+    for note in result.notes:
+        say(note)
     show_result(result, result.metrics, settings, as_json, what=what)

@@ -44,7 +44,7 @@ def lama_command(
         list[str] | None,
         typer.Option(
             help="wordnet, google-re, trex, conceptnet, squad, or a file or folder in "
-            "LAMA's layout; repeatable. Default: wordnet."
+            "LAMA's layout, or a diagnostic set (.tsv); repeatable. Default: wordnet."
         ),
     ] = None,
     data: LamaData = LAMA_DATA,

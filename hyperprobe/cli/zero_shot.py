@@ -36,11 +36,12 @@ def zero_shot_command(
         bool, typer.Option("--paired", help="Also print whether paired success is systematic.")
     ] = False,
     article: Annotated[
-        Article,
+        Article | None,
         typer.Option(
-            help="Before the slot: the right answer's, always a, or each candidate's own."
+            help="Before the slot: the right answer's, always the same, or each candidate's own. "
+            "Default: gold, or marginal for a set of yours."
         ),
-    ] = "gold",
+    ] = None,
     control: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,12 +63,14 @@ def zero_shot_command(
     Example: hyperprobe zero-shot --paired --model bert-base-uncased
     """
     from hyperprobe.diagnostic.build import NAMES
-    from hyperprobe.diagnostic.files import article_note
+    from hyperprobe.diagnostic.sets import article_note, default_article, load_set
     from hyperprobe.probes.zero_shot.probe import zero_shot
 
     diagnostics = diagnostic or list(NAMES)
+    if article is None:
+        article = default_article(diagnostics)
     if article == "gold":
-        for note in filter(None, map(article_note, diagnostics)):
+        for note in filter(None, (article_note(load_set(name)) for name in diagnostics)):
             say(one_line(note))
     settings: dict[str, Any] = {
         "model": model or [EMBEDDED],

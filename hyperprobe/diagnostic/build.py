@@ -10,24 +10,19 @@ after `tables/exclusions.tsv`.
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import pandas as pd
 
 from hyperprobe.cloze import SLOT
 from hyperprobe.data.files import table as shipped
 from hyperprobe.diagnostic.sentences import shipped_probes
-from hyperprobe.errors import UserError, one_line, quoted
+from hyperprobe.errors import UserError, quoted
 from hyperprobe.lexicon.morphology import indefinite_article, plural
-from hyperprobe.lexicon.wordnet import count_senses, damage_named, open_wordnet, taxonomy_below
-from hyperprobe.names import StrPath, listed
-from hyperprobe.options import RESULTS
-from hyperprobe.runs.run import Run
+from hyperprobe.lexicon.wordnet import count_senses, open_wordnet, taxonomy_below
 
 Monosemous = Literal["noun", "any"]
 
@@ -89,14 +84,20 @@ def hyponyms_below(wordnet: Any, category: str, monosemous: Monosemous = "noun")
     `monosemous="noun"` asks for one noun sense, `"any"` for one sense over all
     parts of speech. Nothing is excluded by review yet.
     """
+    found = lemmas_below(wordnet, f"{category}.n.01", monosemous)
+    return [Hyponym(lemma, category, synset) for lemma, synset in found.items()]
+
+
+def lemmas_below(wordnet: Any, synset: str, monosemous: Monosemous) -> dict[str, str]:
+    """Those words below any synset, sorted, each with its own synset."""
     parts = "n" if monosemous == "noun" else "nvar"
-    found = {}
-    for synset in taxonomy_below(wordnet.synset(f"{category}.n.01")):
-        for lemma in synset.lemma_names():
+    found: dict[str, str] = {}
+    for below in taxonomy_below(wordnet.synset(synset)):
+        for lemma in below.lemma_names():
             one_word = lemma.isascii() and lemma.isalpha() and lemma.islower()
             if one_word and count_senses(wordnet, lemma, parts) == 1:
-                found[lemma] = Hyponym(lemma, category, synset.name())
-    return [found[lemma] for lemma in sorted(found)]
+                found[lemma] = below.name()
+    return dict(sorted(found.items()))
 
 
 def all_hyponyms(wordnet: Any, monosemous: Monosemous = "noun") -> Iterator[Hyponym]:
@@ -133,19 +134,20 @@ def build_diagnostic(
         frame["false_hypernym"] = [pair["false_hypernym"] for pair in pairs]
         return frame
     if name != LM_DIAGNOSTIC_EXTENDED:
-        raise _unknown(name)
+        raise unknown_set(name)
     items = [
         item for item in all_hyponyms(wordnet, monosemous) if item.lemma not in excluded_lemmas()
     ]
     frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
     if size is not None:
-        frame = _most_frequent(frame, size)
+        frame = most_frequent(frame, size)
     order = frame["hypernym"].map(CATEGORIES.index)
     frame = frame.assign(order=order).sort_values(["order", "hyponym"], kind="stable")
     return frame.drop(columns="order").reset_index(drop=True)
 
 
-def _unknown(name: str) -> UserError:
+def unknown_set(name: str) -> UserError:
+    """The error for a name that no set has."""
     return UserError(f"unknown diagnostic set {quoted(name)}: choose from {', '.join(NAMES)}")
 
 
@@ -180,94 +182,23 @@ def _row(item: Hyponym) -> tuple[Any, ...]:
     )
 
 
-def n_kept(size: int) -> int:
+def n_kept(size: int, n_categories: int = len(CATEGORIES)) -> int:
     """How many of its most frequent items each category keeps in a set of `size`."""
-    return min(KEPT, size // len(CATEGORIES))
+    return min(KEPT, size // n_categories)
 
 
-def _most_frequent(frame: pd.DataFrame, size: int) -> pd.DataFrame:
+def most_frequent(frame: pd.DataFrame, size: int) -> pd.DataFrame:
     """The `n_kept` most frequent rows of each category, and the most frequent of the others.
 
-    Ties are in alphabetical order.
+    Ties are in alphabetical order. Raises `UserError` for a size that is out of range.
     """
-    if not len(CATEGORIES) <= size <= len(frame):
+    n_categories = frame["hypernym"].nunique()
+    if not n_categories <= size <= len(frame):
         raise UserError(
             f"--size {size} is out of range: give a number from "
-            f"{len(CATEGORIES)} (one item of each category) to {len(frame)} (all that WordNet has)"
+            f"{n_categories} (one item of each category) to {len(frame)} (all that there are)"
         )
     order = frame.sort_values(["zipf", "hyponym"], ascending=[False, True], kind="stable")
-    is_kept = order.groupby("hypernym").cumcount() < n_kept(size)
+    is_kept = order.groupby("hypernym").cumcount() < n_kept(size, n_categories)
     kept, others = order[is_kept], order[~is_kept]
     return pd.concat([kept, others.head(size - len(kept))])
-
-
-@dataclass(frozen=True)
-class BuiltSets:
-    """What `build` wrote: its `folder`, the `counts` by set and category, the `settings`.
-
-    `notes` say how the items of a set were picked.
-    """
-
-    folder: Path
-    counts: pd.DataFrame
-    settings: dict[str, Any]
-    notes: tuple[str, ...]
-
-
-def build(
-    names: str | Sequence[str] = NAMES,
-    size: str | int = PAPER_SIZE,
-    monosemous: Monosemous = "noun",
-    wordnet: StrPath | None = None,
-    results: StrPath = RESULTS,
-) -> BuiltSets:
-    """Build the named sets and write each as `NAME.tsv` and `NAME.jsonl` into a run folder.
-
-    `size` is a number or `all`. The same settings give the same bytes. Raises
-    `UserError` on an unknown name, a size out of range or a bad WordNet.
-    """
-    names, size = listed(names), str(size)
-    wordnet = None if wordnet is None else Path(wordnet)
-    given = dict(locals())
-    if size != "all" and not re.fullmatch("[0-9]{1,9}", size):
-        raise UserError(f"--size {one_line(size)}: give a number of items, or all")
-    if size != "all" and int(size) < len(CATEGORIES):
-        raise UserError(f"--size {size}: give {len(CATEGORIES)} or more: one item of each category")
-    if monosemous not in get_args(Monosemous):
-        raise UserError(f"--monosemous {quoted(monosemous)}: choose noun or any")
-    names = list(dict.fromkeys(names))
-    if unknown := [name for name in names if name not in NAMES] or ([] if names else [""]):
-        raise _unknown(unknown[0])
-    settings = {
-        "names": list(names),
-        "size": size,
-        "monosemous": monosemous,
-        "wordnet": str(wordnet or "embedded"),
-    }
-    reader = open_wordnet(wordnet)
-    tables: dict[str, pd.DataFrame] = {}
-    counts = []
-    for name in names:
-        with damage_named(wordnet):
-            frame = build_diagnostic(name, None if size == "all" else int(size), monosemous, reader)
-        tables |= {f"{name}.tsv": frame, f"{name}.jsonl": frame}
-        counts.append(count_table(frame).assign(diagnostic=name))
-    run = Run(results, "build-diagnostic", settings, given)
-    run.finish(tables)
-    notes: tuple[str, ...] = ()
-    if size != "all" and LM_DIAGNOSTIC_EXTENDED in names:
-        notes = (
-            f"{LM_DIAGNOSTIC_EXTENDED}: the {n_kept(int(size))} most frequent items of each "
-            "category (all, where it has fewer), and the most frequent of the others",
-        )
-    return BuiltSets(run.folder, pd.concat(counts, ignore_index=True), settings, notes)
-
-
-def count_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Items and share (percent) of each category, as in the paper's Table 1, largest first."""
-    counts = frame["hypernym"].value_counts().rename("n_items").rename_axis("hypernym").to_frame()
-    counts["percent"] = (100 * counts["n_items"] / len(frame)).round(2)
-    counts["n_contextual"] = (
-        frame[frame["contextual"] != ""]["hypernym"].value_counts().reindex(counts.index).fillna(0)
-    ).astype(int)
-    return counts.reset_index()

@@ -19,6 +19,7 @@ from math import ceil
 
 from hyperprobe.diagnostic.build import CATEGORIES
 from hyperprobe.diagnostic.sentences import Context, occurrences
+from hyperprobe.diagnostic.templates import Noun
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.lexicon.wordnet import count_senses, open_wordnet
 
@@ -48,15 +49,24 @@ class Finding:
 def check(contexts: Iterable[Context]) -> list[Finding]:
     """Every finding, in the order of the contexts; duplicates are looked for over all of them."""
     read = list(contexts)
+    rivals = rivals_among(context.category for context in read)
     findings = [
         Finding(context.where, rule, message)
         for context in read
         for rule, test in RULES.items()
-        for message in test(context)
+        for message in test(context, rivals)
     ]
     findings += _duplicates(read)
     order = {context.where: i for i, context in enumerate(read)}
     return sorted(findings, key=lambda finding: order[finding.where])
+
+
+def rivals_among(categories: Iterable[str]) -> frozenset[str]:
+    """The words, in both numbers, that name a category: of the nine if all are of these."""
+    distinct = {category.lower() for category in categories}
+    if distinct <= set(CATEGORIES):
+        return frozenset([*CATEGORIES, *map(plural, CATEGORIES), "fishes"])
+    return frozenset([*distinct, *(Noun.english(category).plural for category in distinct)])
 
 
 def words_of(sentence: str) -> list[str]:
@@ -64,27 +74,35 @@ def words_of(sentence: str) -> list[str]:
     return _WORDS.findall(sentence.lower())
 
 
-def _once(context: Context) -> Iterator[str]:
+def _once(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     n = len(occurrences(context.word, context.sentence))
     if n != 1:
         yield f"{context.word} occurs {n} times as a whole word, not once"
 
 
-def _category(context: Context) -> Iterator[str]:
+def _category(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     """Neither the category, nor a word that contains or means it, nor a rival."""
-    category = context.category
-    for word in words_of(context.sentence):
+    category = context.category.lower()
+    sentence = context.sentence
+    for match in reversed(occurrences(context.word, sentence)):  # the word itself may say it
+        sentence = f"{sentence[: match.start()]} {sentence[match.end() :]}"
+    for name in (name for name in rivals if " " in name):
+        if occurrences(name, sentence.lower()):
+            yield (
+                f"{name} reveals {category}" if category in name else f"{name} is another category"
+            )
+    for word in words_of(sentence):
         if word == context.word:
             continue
         if category in word:
             yield f"{word} reveals {category}"
         elif word in _synonyms(category):
             yield f"{word} means {category}"
-        elif word in _category_words():
+        elif word in rivals:
             yield f"{word} names another category"
 
 
-def _synonym(context: Context) -> Iterator[str]:
+def _synonym(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     if context.kind == "hypernym":
         return
     present = set(words_of(context.sentence))
@@ -92,14 +110,14 @@ def _synonym(context: Context) -> Iterator[str]:
         yield f"{word} is a synonym of {context.word}"
 
 
-def _article(context: Context) -> Iterator[str]:
+def _article(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     if context.kind == "probe":
         for match in occurrences(context.word, context.sentence):
             if before := re.search(r"\b(an?)\s+$", context.sentence[: match.start()], re.I):
                 yield f"{before[1]} right before the slot"
 
 
-def _entailment(context: Context) -> Iterator[str]:
+def _entailment(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     if context.kind != "probe":
         return
     for word in words_of(context.sentence):
@@ -107,13 +125,13 @@ def _entailment(context: Context) -> Iterator[str]:
             yield f"{word} may turn the entailment round"
 
 
-def _length(context: Context) -> Iterator[str]:
+def _length(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     n = len(context.sentence.split())
     if not MIN_WORDS <= n <= MAX_WORDS:
         yield f"{n} words, not {MIN_WORDS} to {MAX_WORDS}"
 
 
-def _encoding(context: Context) -> Iterator[str]:
+def _encoding(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     sentence = context.sentence
     if sentence != unicodedata.normalize("NFC", sentence):
         yield "accents are written apart from their letters: normalise to NFC"
@@ -125,7 +143,8 @@ def _encoding(context: Context) -> Iterator[str]:
         yield "does not end as a sentence"
 
 
-RULES: dict[str, Callable[[Context], Iterator[str]]] = {
+# Each is given the words that name a category of the contexts' set (`rivals_among`).
+RULES: dict[str, Callable[[Context, frozenset[str]], Iterator[str]]] = {
     "once": _once,
     "category": _category,
     "synonym": _synonym,
@@ -157,11 +176,6 @@ def _duplicates(contexts: Sequence[Context]) -> Iterator[Finding]:
                 yield Finding(contexts[i].where, "duplicate", f"{what} {contexts[j].where}")
         for word in rarest:
             met.setdefault(word, []).append(i)
-
-
-@cache
-def _category_words() -> frozenset[str]:
-    return frozenset([*CATEGORIES, *map(plural, CATEGORIES), "fishes"])
 
 
 @cache

@@ -17,11 +17,20 @@ from pydantic import AfterValidator
 from hyperprobe.cloze import SLOT
 from hyperprobe.data.files import table as shipped
 from hyperprobe.diagnostic.build import NAMES
+from hyperprobe.diagnostic.templates import (
+    WITHOUT_ARTICLE,
+    Templates,
+    fill_in,
+    noun_of,
+    templates_beside,
+)
 from hyperprobe.documents import Document, check, read_jsonl, read_tsv
 from hyperprobe.errors import UserError, printable, quoted
-from hyperprobe.lexicon.morphology import indefinite_article
 
-REQUIRED = ("hyponym", "hyponym_plural", "hypernym", "hypernym_plural", "singular", "plural")
+REQUIRED = ("hyponym", "hyponym_plural", "hypernym", "hypernym_plural")
+# A file has both, or neither: then the set's templates make them.
+PROMPTS = ("singular", "plural")
+MADE = (*PROMPTS, "control", "control_plural", "negated")  # prompts that templates can make
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,30})?")
 
 
@@ -34,6 +43,10 @@ def _clean(text: str) -> str:
 def _filled(text: str) -> str:
     if not text.strip():
         raise ValueError("is empty: fill it or take the row out")
+    return _trimmed(text)
+
+
+def _trimmed(text: str) -> str:
     if text != text.strip():
         raise ValueError("must have no space at its ends")
     return text
@@ -47,6 +60,7 @@ def _with_slot(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_clean)]
 Word = Annotated[Text, AfterValidator(_filled)]
+Form = Annotated[Text, AfterValidator(_trimmed)]
 Prompt = Annotated[Text, AfterValidator(_with_slot)]
 
 
@@ -54,11 +68,13 @@ class Item(Document):
     """One row of a diagnostic set: a word, its category, and the prompts that ask for it."""
 
     hyponym: Word
-    hyponym_plural: Word
+    hyponym_plural: Form = ""
     hypernym: Word
-    hypernym_plural: Word
-    singular: Annotated[Prompt, AfterValidator(_filled)]
-    plural: Annotated[Prompt, AfterValidator(_filled)]
+    hypernym_plural: Form = ""
+    singular: Prompt = ""
+    plural: Prompt = ""
+    hyponym_article: Form = ""
+    hypernym_article: Form = ""
     group: Text = ""
     synset: Text = ""
     zipf: float = math.nan
@@ -72,10 +88,11 @@ class Item(Document):
 def load_diagnostic(name: str) -> pd.DataFrame:
     """A diagnostic set by its name (as shipped) or from a `.tsv` or `.jsonl` file.
 
-    A file needs the columns of `REQUIRED`; `hyponym` identifies a row. Missing
-    optional columns (see `hyperprobe.diagnostic.build.COLUMNS`) are filled: empty prompts, no
-    frequency, control prompts from the words. Raises `UserError` with file and line
-    on anything else.
+    A file needs the columns of `REQUIRED`; `hyponym` identifies a row. Prompts that it leaves out
+    are made from its words by the templates beside it, or else by the usual ones; to a file that
+    brings its own questions, and has no templates, nothing but control prompts is added. Other
+    missing columns (see `hyperprobe.diagnostic.build.COLUMNS`) are empty. Raises `UserError` with
+    file and line on anything else.
     """
     if name in NAMES:
         with shipped(f"{name}.tsv").open(encoding="utf-8") as file:
@@ -91,31 +108,12 @@ def load_diagnostic(name: str) -> pd.DataFrame:
             f"no diagnostic set {quoted(name)}: name a file or one of {', '.join(NAMES)}"
         )
     path = Path(name)
-    return _complete(list(_rows(path)), path)
-
-
-def article_note(name: str) -> str | None:
-    """A note on a user's set whose prompts reveal answers by their article.
-
-    That is so when some of its categories take `a` and others `an`: an item counts when
-    its article leaves half of the categories or fewer.
-    """
-    if name in NAMES:
-        return None
-    frame = load_diagnostic(name)
-    of_category = {word: indefinite_article(word) for word in frame["hypernym"].unique()}
-    articles = list(of_category.values())
-    if len(set(articles)) < 2:
-        return None
-    before = frame["singular"].str.extract(rf"\b(an?) {re.escape(SLOT)}", flags=re.IGNORECASE)[0]
-    n_left = before.str.lower().map(lambda article: articles.count(article))
-    n_told = int(((n_left > 0) & (2 * n_left <= len(articles))).sum())
-    if not n_told:
-        return None
-    return (
-        f"{name}: the article before the slot leaves half of the categories or fewer for {n_told} "
-        f"of {len(frame)} items: --article marginal gives nothing away"
-    )
+    templates = templates_beside(path)
+    rows = [
+        (number, _with_prompts(row, templates, f"{path}, line {number}"))
+        for number, row in _rows(path, templates or Templates())
+    ]
+    return _complete(rows, path)
 
 
 def frame_digest(frame: pd.DataFrame) -> str:
@@ -123,14 +121,15 @@ def frame_digest(frame: pd.DataFrame) -> str:
     return hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(path: Path, templates: Templates) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line, row) with the values of the file; empty and null ones are left out."""
     what = "diagnostic set"
+    needed = [c for c in REQUIRED if templates.plural or not c.endswith("_plural")]
     read: Any
     if path.suffix == ".jsonl":
         read = read_jsonl(path, dict[str, Any], what)
     else:
-        read = read_tsv(path, REQUIRED, what)
+        read = read_tsv(path, needed, what)
     for number, row in read:
         where = f"{path}, line {number}"
         given = {key: value for key, value in row.items() if value is not None and value != ""}
@@ -138,13 +137,36 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not _NUMBER.fullmatch(zipf):
                 raise UserError(f"{where}: zipf must be a number, not {quoted(zipf)}: correct it")
             given["zipf"] = float(zipf)
-        for column in REQUIRED:
-            if column in row and column not in given:
+        if any(column in row for column in PROMPTS):
+            needed = list(dict.fromkeys([*needed, *PROMPTS[: 1 + bool(templates.plural)]]))
+        for column in needed:
+            if column not in row:
+                raise UserError(f"{where}: no column {column}: add it")
+            if column not in given:
                 raise UserError(f"{where}: {column} is empty: fill it or take the row out")
         item = check(Item, given, where)
         if item.hyponym == item.hypernym:
             raise UserError(f"{where}: hyponym and hypernym are the same word: take the row out")
         yield number, {**row, **item.model_dump()}
+
+
+def _with_prompts(row: dict[str, Any], given: Templates | None, where: str) -> dict[str, Any]:
+    """The row with the prompts that it lacks, as far as `load_diagnostic` adds them."""
+    templates = given or Templates()
+    for column, text in templates.needs().items():
+        if given and not given.is_english and not row[column]:
+            raise UserError(
+                f"{where}: {column} is empty, but the template {quoted(text)} needs it: fill it, "
+                f"with {WITHOUT_ARTICLE} for no article"
+            )
+    noun, answer = (
+        noun_of(row[kind], row[f"{kind}_plural"], row[f"{kind}_article"], templates)
+        for kind in ("hyponym", "hypernym")
+    )
+    made = MADE if given or not row["singular"] else ("control", "control_plural")
+    for column in made:
+        row[column] = row[column] or fill_in(getattr(templates, column), noun, answer)
+    return row
 
 
 def _complete(rows: list[tuple[int, dict[str, Any]]], path: Path) -> pd.DataFrame:
@@ -153,6 +175,7 @@ def _complete(rows: list[tuple[int, dict[str, Any]]], path: Path) -> pd.DataFram
         raise UserError(f"diagnostic set {path} is empty: write one row per item")
     lines: dict[str, int] = {}
     plurals: dict[str, str] = {}
+    articles: dict[str, str] = {}
     for number, row in rows:
         where = f"{path}, line {number}"
         hyponym, hypernym, many = row["hyponym"], row["hypernym"], row["hypernym_plural"]
@@ -162,8 +185,10 @@ def _complete(rows: list[tuple[int, dict[str, Any]]], path: Path) -> pd.DataFram
             raise UserError(
                 f"{where}: {quoted(hypernym)} has two different plurals: make them agree"
             )
-        row["control"] = row["control"] or f"{hyponym} {SLOT}."
-        row["control_plural"] = row["control_plural"] or f"{row['hyponym_plural']} {SLOT}."
+        if articles.setdefault(hypernym, row["hypernym_article"]) != row["hypernym_article"]:
+            raise UserError(
+                f"{where}: {quoted(hypernym)} has two different articles: make them agree"
+            )
     if len(plurals) < 2:
         raise UserError(
             f"{path}: all items have one hypernym, {quoted(next(iter(plurals)))}, so that every "

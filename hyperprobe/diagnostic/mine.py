@@ -1,6 +1,7 @@
 """`contexts mine`: sentences for a diagnostic set's words from a user's corpus.
 
-A sentence that breaks no rule of a probe is kept as `probe`, another that breaks
+A word that may be a verb or an adjective is taken where it is a noun by the rule of
+`lexicon.nouns`. A sentence that breaks no rule of a probe is kept as `probe`, another that breaks
 none of an ordinary sentence as `hyponym` or `hypernym`. Whether a probe is
 selective only a reader can tell. Of each word and kind the best few are kept,
 ties broken by a seeded hash: so the result depends neither on order nor on the
@@ -14,10 +15,10 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,13 @@ from typing import Any
 import pandas as pd
 
 from hyperprobe.diagnostic.build import NAMES
-from hyperprobe.diagnostic.check import RULES, words_of
+from hyperprobe.diagnostic.check import RULES, rivals_among, words_of
 from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
-from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
-from hyperprobe.diagnostic.sentences import COLUMNS, Context
+from hyperprobe.diagnostic.sentences import COLUMNS, Context, occurrences
+from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
 from hyperprobe.documents import parse_json, read_text
 from hyperprobe.errors import UserError
+from hyperprobe.lexicon.nouns import is_noun_in
 from hyperprobe.names import StrPath, listed
 from hyperprobe.options import RESULTS
 from hyperprobe.progress import progress
@@ -58,6 +60,27 @@ class Target:
     best: int
     seed: int
 
+    @cached_property
+    def starts(self) -> dict[str, list[str]]:
+        """The first word of each form -> the forms, which may have several words."""
+        found: dict[str, list[str]] = {}
+        for form in self.forms:
+            for first in words_of(form)[:1]:
+                found.setdefault(first, []).append(form)
+        return found
+
+    @cached_property
+    def rivals(self) -> frozenset[str]:
+        return rivals_among(category for category, _ in self.forms.values())
+
+    def forms_in(self, sentence: str) -> list[str]:
+        """The forms that a sentence may hold, each once, in its order."""
+        words = words_of(sentence)
+        found = (form for word in words if word in self.starts for form in self.starts[word])
+        return [
+            form for form in dict.fromkeys(found) if " " not in form or occurrences(form, sentence)
+        ]
+
 
 @dataclass(frozen=True)
 class MineResult:
@@ -68,11 +91,19 @@ class MineResult:
     skipped: Skipped
 
 
-def targets(diagnostics: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Hyponyms in the singular, and their categories in both numbers."""
+def targets(sets: Iterable[DiagnosticSet]) -> dict[str, tuple[str, str]]:
+    """Hyponyms in the singular, and their categories in both numbers.
+
+    Raises `UserError` for a set in another language than English, as the rules are.
+    """
     forms: dict[str, tuple[str, str]] = {}
-    for name in diagnostics:
-        for row in load_diagnostic(name).to_dict("records"):
+    for one in sets:
+        if not one.templates.is_english:
+            raise UserError(
+                f"{one.name} is in {one.templates.language}, but contexts are searched by rules "
+                "for English: leave it out, and write its sentences yourself"
+            )
+        for row in one.frame.to_dict("records"):
             category = row["hypernym"]
             forms[row["hyponym"]] = (category, "hyponym")
             for form in (category, row["hypernym_plural"]):
@@ -101,10 +132,11 @@ def mine(
     if best < 1 or processes < 1 or not text_field:
         raise UserError("--best and --processes must be 1 or more, and --field must name a field")
     files = corpus_files(corpus)
-    target = Target(targets(diagnostics), best, seed)
+    sets = load_sets(diagnostics)
+    target = Target(targets(sets.values()), best, seed)
     settings = {
         "corpus": corpus_digests(files),
-        "diagnostics": {name: frame_digest(load_diagnostic(name)) for name in diagnostics},
+        "diagnostics": {name: one.digest for name, one in sets.items()},
         "best": best,
         "field": text_field,
         "seed": seed,
@@ -177,20 +209,22 @@ def _all_chunks(
 def _prepare(target: Target) -> None:
     """Fill what the rules look up, once, before the processes part."""
     for word, (category, _) in target.forms.items():
+        sentence = f"The {word} was there in the morning."
         for rule in RULES.values():
-            list(rule(Context(word, category, "probe", f"The {word} was there in the morning.")))
+            list(rule(Context(word, category, "probe", sentence), target.rivals))
+        is_noun_in(word, sentence)
 
 
 def _search(target: Target, chunk: str) -> Found:
     """The best sentences of one chunk."""
     found: Found = {}
     for line in chunk.splitlines():
-        if not target.forms.keys() & set(words_of(line)):
+        if not target.starts.keys() & set(words_of(line)):
             continue
         for sentence in split_sentences(line):
             if not _PLAIN.match(sentence):
                 continue
-            for word in dict.fromkeys(w for w in words_of(sentence) if w in target.forms):
+            for word in target.forms_in(sentence):
                 kind = _kind(target, word, sentence)
                 if kind:
                     key = hashlib.sha256(f"{target.seed}:{word}:{sentence}".encode()).hexdigest()
@@ -206,7 +240,8 @@ def _kind(target: Target, word: str, sentence: str) -> str | None:
     category, ordinary = target.forms[word]
     for kind in ("probe", ordinary) if ordinary == "hyponym" else (ordinary,):
         context = Context(word, category, kind, sentence)
-        if not any(True for rule in RULES.values() for _ in rule(context)):
+        broken = any(True for rule in RULES.values() for _ in rule(context, target.rivals))
+        if not broken and is_noun_in(word, sentence):
             return kind
     return None
 

@@ -12,7 +12,10 @@ The tags say for which nouns a number should be looked at twice; no probe reads 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hyperprobe.data.files import table as shipped
+from hyperprobe.diagnostic.build import CATEGORIES
 from hyperprobe.documents import read_tsv
 from hyperprobe.errors import UserError, quoted
 
@@ -32,3 +35,13 @@ def load_tags() -> dict[str, tuple[str, ...]]:
             )
         found.setdefault(row["lemma"], set()).add(row["tag"])
     return {lemma: tuple(tag for tag in TAGS if tag in own) for lemma, own in found.items()}
+
+
+def tags_of(noun: str, category: str, table: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The tags of an item, where `table` is that of `load_tags`: it is about the nine categories.
+
+    Of any other, whether the noun contains its category's name.
+    """
+    if category in CATEGORIES:
+        return table.get(noun, ())
+    return (GIVEAWAY,) if category.lower() in noun.lower() else ()

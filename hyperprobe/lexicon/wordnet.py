@@ -103,6 +103,14 @@ def damage_named(folder: Path | None) -> Iterator[None]:
         raise UserError(f"{folder} is a damaged WordNet ({reason}): install it again") from error
 
 
+@cache
+def noun_lemma(word: str) -> str:
+    """The shortest of the forms that WordNet knows the noun under, or the word itself: `geese`
+    -> `goose`. As nltk's `WordNetLemmatizer`, its mistakes included (`boss` -> `bos`)."""
+    forms: list[str] = open_wordnet()._morphy(word, "n")
+    return min(forms, key=len) if forms else word
+
+
 def count_senses(wordnet: Any, lemma: str, parts: str = "nvar") -> int:
     """How many synsets `lemma` has in `parts` of speech, with no lemmatisation."""
     senses: dict[str, list[int]] = wordnet._lemma_pos_offset_map.get(lemma, {})

@@ -194,6 +194,16 @@ class AutoregressiveModel(LanguageModel):
         units = self._units(clozes, candidates)
         return self._blocks(clozes, units, len(candidates))
 
+    def _paired(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Blocks:
+        where: dict[str, list[int]] = defaultdict(list)
+        for i, word in enumerate(words):
+            where[word].append(i)
+        units: dict[int, Unit] = {}
+        for word, rows in where.items():
+            made = self._units([clozes[i] for i in rows], CandidateSet((word,)))
+            units |= dict(zip(rows, made, strict=True))
+        return self._blocks(clozes, [units[i] for i in range(len(clozes))], 1)
+
     def _ranked(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
         return self._blocks(clozes, self._word_units(clozes, candidates), len(candidates))
 

@@ -121,6 +121,14 @@ class TextModel(ClozeModel, Protocol):
 
 
 @runtime_checkable
+class PairScorer(Protocol):
+    """A model that scores one candidate of each cloze at less cost than all of every one."""
+
+    def score_pairs(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Scores:
+        """Scores [n_clozes], as `ClozeModel.score` gives them, of `words[i]` in `clozes[i]`."""
+
+
+@runtime_checkable
 class GradientModel(TextModel, Protocol):
     """A masked language model whose weights and input vectors gradients reach.
 
@@ -166,6 +174,24 @@ def as_masked_model(model: ClozeModel, what: str) -> GradientModel:
             "name another --model, or another --method"
         )
     return model
+
+
+def score_pairs(model: ClozeModel, clozes: Sequence[Cloze], words: Sequence[str]) -> Scores:
+    """Scores [n_clozes] of `words[i]` in the slot of `clozes[i]`, of any model.
+
+    A model that is no `PairScorer` is asked once for each distinct cloze.
+    """
+    if isinstance(model, PairScorer):
+        return model.score_pairs(clozes, words)
+    where: dict[Cloze, list[int]] = {}
+    for i, cloze in enumerate(clozes):
+        where.setdefault(cloze, []).append(i)
+    result = np.empty(len(clozes), dtype=np.float32)
+    for cloze, rows in where.items():
+        candidates = CandidateSet.of(words[i] for i in rows)
+        scores = model.score([cloze], candidates)[0]
+        result[rows] = scores[[candidates.index[words[i]] for i in rows]]
+    return result
 
 
 def shared_words(models: Iterable[ClozeModel]) -> list[str]:

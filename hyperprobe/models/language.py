@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
@@ -258,6 +259,16 @@ class LanguageModel(ABC):
         """`_closed` for very many candidates."""
         return self._closed(clozes, candidates)
 
+    def _paired(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Blocks:
+        """(indices of clozes, scores [n_indices, 1] of each one's own word), block after block."""
+        where: dict[str, list[int]] = {}
+        for i, word in enumerate(words):
+            where.setdefault(word, []).append(i)
+        for word, of_word in where.items():
+            asked = self._closed([clozes[i] for i in of_word], CandidateSet((word,)))
+            for block, scores in asked:
+                yield [of_word[i] for i in block], scores
+
     @abstractmethod
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         """Scores over the vocabulary [n_indices, n_tokens], block after block."""
@@ -267,6 +278,14 @@ class LanguageModel(ABC):
         result = np.empty((len(clozes), len(candidates)), dtype=np.float32)
         for indices, scores in self._checked(clozes, self._closed(clozes, candidates)):
             result[indices] = scores.cpu().numpy()
+        return result
+
+    def score_pairs(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Scores:
+        """`score` of `words[i]` in the slot of `clozes[i]` [n_clozes]: no cloze is asked for
+        the words of another."""
+        result = np.empty(len(clozes), dtype=np.float32)
+        for indices, scores in self._checked(clozes, self._paired(clozes, words)):
+            result[indices] = scores[:, 0].cpu().numpy()
         return result
 
     def rank(
@@ -305,13 +324,16 @@ class LanguageModel(ABC):
 
     def _checked(self, clozes: Sequence[Cloze], blocks: Blocks) -> Blocks:
         for indices, scores in blocks:
-            broken = scores.isnan().any(dim=1).nonzero()
-            if len(broken):
-                raise UserError(
-                    f"{self.name} answers {clozes[indices[int(broken[0, 0])]].id} with NaN: its "
-                    "weights are damaged, or overflow in this precision (try --dtype fp32)"
-                )
+            self._refuse_nan([clozes[i] for i in indices], scores.isnan().any(dim=1).cpu().numpy())
             yield indices, scores
+
+    def _refuse_nan(self, clozes: Sequence[Cloze], broken: NDArray[np.bool_]) -> None:
+        """Raise `UserError` for the first cloze whose scores are `broken`."""
+        if broken.any():
+            raise UserError(
+                f"{self.name} answers {clozes[int(broken.argmax())].id} with NaN: its "
+                "weights are damaged, or overflow in this precision (try --dtype fp32)"
+            )
 
 
 def longest_input(model: Any, tokenizer: Any) -> int:

@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import torch
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
+from hyperprobe.models.base import Scores
 from hyperprobe.models.batching import return_freed_memory
+from hyperprobe.models.blocks import Block
 from hyperprobe.models.language import (
     BLOCK_NUMBERS,
     Blocks,
@@ -37,9 +40,12 @@ from hyperprobe.options import ModelOptions, Pll
 from hyperprobe.progress import progress
 
 TRIM_EVERY = 8  # blocks
+PAIRS = 100_000  # of a cloze and its word, in one block
 Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, positions of the slot's masks
+# Token ids -> position -> [(token that is asked there, row of the score that it adds to)]
+Asked = dict[tuple[int, ...], dict[int, list[tuple[int, int]]]]
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,17 @@ class Step:
     at: tuple[int, ...]
     targets: tuple[torch.Tensor, ...]
     columns: tuple[torch.Tensor, ...]
+
+
+def _shown(
+    ids: tuple[int, ...], positions: tuple[int, ...], slot: tuple[int | None, ...]
+) -> tuple[int, ...]:
+    """The ids of a text with `slot` at its positions (None is a mask, as it stands there)."""
+    shown = list(ids)
+    for position, token in zip(positions, slot, strict=True):
+        if token is not None:
+            shown[position] = token
+    return tuple(shown)
 
 
 class MaskedModel(LanguageModel):
@@ -193,11 +210,8 @@ class MaskedModel(LanguageModel):
         """Add to `scores` what `step` says about each row; equal rows are run once."""
         where: dict[Row, list[int]] = {}
         for i, (ids, positions) in enumerate(rows):
-            shown = list(ids)
-            for position, token in zip(positions, step.slot, strict=True):
-                if token is not None:
-                    shown[position] = token
-            where.setdefault((tuple(shown), tuple(positions[j] for j in step.at)), []).append(i)
+            shown = _shown(ids, positions, step.slot)
+            where.setdefault((shown, tuple(positions[j] for j in step.at)), []).append(i)
         distinct = list(where)
 
         def run(batch: list[int]) -> None:
@@ -224,6 +238,91 @@ class MaskedModel(LanguageModel):
             steps = self._plan(candidates, at)
             for block, scores in self._blocks([clozes[i] for i in alike], steps, len(candidates)):
                 yield [alike[i] for i in block], scores
+
+    # -- candidates of its own for each cloze ------------------------------------------
+
+    def score_blocks(self, blocks: Sequence[Block]) -> list[Scores]:
+        """`score` of each block; a text that several of them need is run once."""
+        pairs = [
+            (cloze, word)
+            for block in blocks
+            for cloze in block.clozes
+            for word in block.candidates.words
+        ]
+        scores = self.score_pairs([cloze for cloze, _ in pairs], [word for _, word in pairs])
+        shapes = [(len(block.clozes), len(block.candidates)) for block in blocks]
+        ends = np.cumsum([n * m for n, m in shapes]).tolist()
+        return [
+            scores[end - n * m : end].reshape(n, m)
+            for end, (n, m) in zip(ends, shapes, strict=True)
+        ]
+
+    def _paired(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Blocks:
+        asked = [(boundary(cloze), word) for cloze, word in zip(clozes, words, strict=True)]
+        spelled: dict[tuple[Boundary, str], tuple[int, ...]] = {}
+        for at in dict.fromkeys(at for at, _ in asked):
+            distinct = list(dict.fromkeys(word for where, word in asked if where == at))
+            pieces = self.spell(distinct, at)
+            spelled |= {(at, word): ids for word, ids in zip(distinct, pieces, strict=True)}
+        ids = [spelled[pair] for pair in asked]
+        # Words of one text and length side by side, so that they share what is run.
+        order = sorted(range(len(clozes)), key=lambda i: (len(ids[i]), clozes[i].text))
+        with progress(f"scoring with {self.name}", sum(map(len, ids))) as advance:
+            for start in range(0, len(order), PAIRS):
+                block = order[start : start + PAIRS]
+                yield (
+                    block,
+                    self._pair_scores([clozes[i] for i in block], [ids[i] for i in block], advance),
+                )
+
+    def _pair_scores(
+        self,
+        clozes: Sequence[Cloze],
+        ids: Sequence[tuple[int, ...]],
+        advance: Callable[[int], None],
+    ) -> torch.Tensor:
+        """Scores [n_clozes, 1] of the pieces `ids` of each cloze's own word."""
+        asked: Asked = {}
+        for size in dict.fromkeys(map(len, ids)):
+            rows = [i for i, pieces in enumerate(ids) if len(pieces) == size]
+            distinct = list(dict.fromkeys(clozes[i] for i in rows))
+            encoded = dict(zip(distinct, self._encode(distinct, size), strict=True))
+            for i in rows:
+                text, positions = encoded[clozes[i]]
+                for at, piece in enumerate(ids[i]):
+                    shown = _shown(text, positions, self._slot(ids[i], at))
+                    asked.setdefault(shown, {}).setdefault(positions[at], []).append((piece, i))
+        scores = torch.zeros(len(clozes), 1, dtype=self.precision, device=self.device)
+        # The texts of one batch are asked at equally many positions.
+        texts = sorted(asked, key=lambda text: len(asked[text]))
+        with torch.inference_mode():
+            for _, alike in groupby(texts, key=lambda text: len(asked[text])):
+                self._add_texts([(text, asked[text]) for text in alike], scores, advance)
+        return scores
+
+    def _add_texts(
+        self,
+        texts: Sequence[tuple[tuple[int, ...], dict[int, list[tuple[int, int]]]]],
+        scores: torch.Tensor,
+        advance: Callable[[int], None],
+    ) -> None:
+        """Add to `scores` what the model says in each text at the positions that are asked."""
+
+        def run(batch: list[int]) -> None:
+            rows = [(texts[i][0], tuple(texts[i][1])) for i in batch]
+            log_probs = self._slot_log_probs(rows)
+            found = [
+                (k, j, piece, row)
+                for k, i in enumerate(batch)
+                for j, questions in enumerate(texts[i][1].values())
+                for piece, row in questions
+            ]
+            text, at, piece, row = torch.tensor(found, device=self.device).unbind(1)
+            said = log_probs[text, at, piece]
+            scores.index_put_((row, torch.zeros_like(row)), said, accumulate=True)
+            advance(len(found))
+
+        self._in_batches([len(ids) for ids, _ in texts], run)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         vocabulary = self._vocabulary()

@@ -28,6 +28,7 @@ class StaticModel:
         self.name = name
         self.vectors = vectors
         self._source = source
+        self._candidates: tuple[tuple[str, ...], Scores] | None = None
 
     @classmethod
     def load(cls, name: str, path: Path, source: dict[str, Any]) -> StaticModel:
@@ -83,6 +84,13 @@ class StaticModel:
                     break
         return matrix
 
+    def _units_of_candidates(self, words: tuple[str, ...]) -> Scores:
+        """As `_unit_vectors`; those of the last candidates are kept, as many relations share
+        them."""
+        if self._candidates is None or self._candidates[0] != words:
+            self._candidates = words, self._unit_vectors(words)
+        return self._candidates[1]
+
     def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Scores:
         """Cosines [n_clozes, n_candidates] between subjects and candidates.
 
@@ -91,7 +99,7 @@ class StaticModel:
         """
         subjects = [cloze.subject or "" for cloze in clozes]
         distinct = list(dict.fromkeys(subjects))
-        cosines = self._unit_vectors(distinct) @ self._unit_vectors(candidates.words).T
+        cosines = self._unit_vectors(distinct) @ self._units_of_candidates(candidates.words).T
         row = {subject: i for i, subject in enumerate(distinct)}
         scores: Scores = cosines[[row[subject] for subject in subjects]]
         no_subject: NDArray[np.bool_] = np.asarray(np.isnan(scores).all(axis=1))
@@ -101,6 +109,16 @@ class StaticModel:
             if not no_subject[i] and column is not None:
                 scores[i, column] = -np.inf
         return scores
+
+    def score_pairs(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Scores:
+        """Cosines [n_clozes] of each subject and its own word; NaN where one has no vector."""
+        subjects = [cloze.subject or "" for cloze in clozes]
+        distinct = list(dict.fromkeys([*subjects, *words]))
+        row = {word: i for i, word in enumerate(distinct)}
+        unit = self._unit_vectors(distinct)
+        first, second = ([row[word] for word in side] for side in (subjects, words))
+        cosines: Scores = np.einsum("ij,ij->i", unit[first], unit[second])
+        return cosines
 
     def rank(
         self,

@@ -46,6 +46,7 @@ class Picture:
 
     @cached_property
     def svg(self) -> str:
+        """As `svg_of`; drawn once for a page and for the files beside it."""
         return svg_of(self.figure)
 
 

@@ -100,12 +100,14 @@ class HasFolder(Protocol):
 
 
 class HasFigure(Protocol):
-    """A picture: a figure and its name as a file."""
+    """A picture: a figure, its SVG and its name as a file."""
 
     @property
     def name(self) -> str: ...
     @property
     def figure(self) -> Any: ...
+    @property
+    def svg(self) -> str: ...
 
 
 def save_figures(run: HasFolder, pictures: Iterable[HasFigure], under: str = "") -> list[str]:
@@ -117,7 +119,7 @@ def save_figures(run: HasFolder, pictures: Iterable[HasFigure], under: str = "")
     names = []
     for picture in pictures:
         stem = f"{under}{picture.name}"
-        write_text(run.folder / f"{stem}.svg", svg_of(picture.figure))
+        write_text(run.folder / f"{stem}.svg", picture.svg)
         write_bytes(run.folder / f"{stem}.png", png_of(picture.figure))
         names += [f"{stem}.svg", f"{stem}.png"]
     return names

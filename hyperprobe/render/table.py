@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -40,6 +41,15 @@ def make_table(
         tuple(cell(record) for cell in columns.values()) for record in frame.to_dict("records")
     )
     return Table(title, tuple(columns), rows, caption, source)
+
+
+def without_repeated_captions(tables: Iterable[Table]) -> list[Table]:
+    """The tables, of equal captions that follow each other the last one alone."""
+    shown = list(tables)
+    return [
+        replace(one, caption="") if one.caption == after.caption else one
+        for one, after in pairwise(shown)
+    ] + shown[-1:]
 
 
 def text(column: str) -> Cell:

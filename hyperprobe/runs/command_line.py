@@ -12,12 +12,13 @@ from typing import Any
 OPTIONS = {
     "models": "model", "diagnostics": "diagnostic", "controls": "control", "sources": "source",
     "relations": "relation", "methods": "method", "analyses": "analysis", "n_seeds": "seeds",
-    "text_field": "field", "n_candidates": "candidates", "given": "prompts",
+    "categories": "category", "text_field": "field", "n_candidates": "candidates",
+    "given": "prompts",
 }  # fmt: skip
 # The positional parameter of each command.
 ARGUMENTS = {
     "analyze": "run", "compare": "folders", "report": "runs", "study": "path",
-    "build-diagnostic": "names", "contexts-mine": "corpus",
+    "pairs": "files", "build-diagnostic": "names", "contexts-mine": "corpus",
 }  # fmt: skip
 WORDS = {"contexts-mine": "contexts mine"}  # where a command is two words
 

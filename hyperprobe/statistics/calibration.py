@@ -14,6 +14,22 @@ Scores = NDArray[np.float64]
 DECIMALS = 6
 
 
+def biases(scores: Scores) -> Scores:
+    """What each score of `scores` [n_items, n_categories] would be on the other items: the
+    category's mean over them, leaving one out.
+
+    Items without scores (NaN) and categories that an item cannot have (minus infinity) count in
+    no mean. NaN where no other item has a score.
+    """
+    known = np.isfinite(scores)
+    n = known.sum(axis=0)
+    total = np.where(known, scores, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        others = (total - np.where(known, scores, 0.0)) / np.maximum(n - known, 1)
+        result: Scores = np.where(n - known > 0, others, np.nan)
+    return result
+
+
 def calibrated(scores: Scores) -> Scores:
     """`scores` [n_items, n_categories] minus each category's mean over the *other* items.
 
@@ -21,13 +37,14 @@ def calibrated(scores: Scores) -> Scores:
     scores (NaN) stay so and count in no mean; a category that an item cannot have (minus
     infinity) stays so too. With fewer than two scored items there is nothing to subtract: zeros.
     """
-    known = np.isfinite(scores)
-    n = known.sum(axis=0)
-    total = np.where(known, scores, 0.0).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        others = (total - scores) / np.maximum(n - 1, 1)
-        centred = np.where(n > 1, scores - others, 0.0)
-    result: Scores = np.where(known, np.round(centred, DECIMALS) + 0.0, scores)
+    return without_bias(scores, biases(scores))
+
+
+def without_bias(scores: Scores, bias: Scores) -> Scores:
+    """`scores` minus `bias`; zero where there is nothing to subtract (NaN), and what is not
+    finite as it is."""
+    centred = np.where(np.isnan(bias), 0.0, scores - bias)
+    result: Scores = np.where(np.isfinite(scores), np.round(centred, DECIMALS) + 0.0, scores)
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest, norm
@@ -9,6 +11,7 @@ from scipy.stats import binomtest, norm
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
 FEW = 20
+AT_ONCE = 500_000  # values drawn
 
 
 def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
@@ -24,8 +27,10 @@ def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     if len(distinct) <= FEW:
         means = random.multinomial(n, counts / n, N_RESAMPLES) @ distinct / n
     else:
-        drawn = (random.integers(0, n, n, dtype=np.int32) for _ in range(N_RESAMPLES))
-        means = np.array([values[indices].mean() for indices in drawn])
+        step = max(1, AT_ONCE // n)
+        sizes = [(min(step, N_RESAMPLES - i), n) for i in range(0, N_RESAMPLES, step)]
+        drawn = (random.integers(0, n, size, dtype=np.int32) for size in sizes)
+        means = np.concatenate([values[indices].mean(axis=1) for indices in drawn])
     return means
 
 
@@ -51,9 +56,13 @@ def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]
     if a.shape != b.shape:
         raise ValueError(f"outcomes on different items: {a.shape} and {b.shape}")
     only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
-    n = only_first + only_second
-    p = float(binomtest(only_first, n, 0.5).pvalue) if n else 1.0
-    return only_first, only_second, p
+    return only_first, only_second, _sign_test(only_first, only_first + only_second)
+
+
+@lru_cache(10_000)  # many pairs of models and metrics share their counts
+def _sign_test(k: int, n: int) -> float:
+    """The two-sided p-value of `k` heads in `n` throws of a fair coin, 1.0 of none."""
+    return float(binomtest(k, n, 0.5).pvalue) if n else 1.0
 
 
 def wilson_interval(share: float, n: float, quantile: float | None = None) -> tuple[float, float]:
@@ -82,3 +91,17 @@ def newcombe_interval(first: float, n: int, second: float, m: int) -> tuple[floa
         difference - float(np.hypot(first - low, other_high - second)),
         difference + float(np.hypot(high - first, second - other_low)),
     )
+
+
+def fisher_interval(correlation: float, n: int) -> tuple[float, float]:
+    """95 % interval of a correlation of `n` pairs by Fisher's transformation; NaN for n < 4.
+
+    Of Spearman's the standard error is that of Bonett & Wright (2000).
+    """
+    if n < 4 or not abs(correlation) <= 1:
+        return float("nan"), float("nan")
+    if abs(correlation) == 1:
+        return correlation, correlation
+    half = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt((1 + correlation**2 / 2) / (n - 3))
+    centre = np.arctanh(correlation)
+    return float(np.tanh(centre - half)), float(np.tanh(centre + half))

@@ -109,3 +109,11 @@ def with_holm(table: pd.DataFrame, family: str = "diagnostic") -> pd.DataFrame:
     if table.empty:
         return table.assign(p_holm=[])
     return table.assign(p_holm=table.groupby(family)["p_value"].transform(holm))
+
+
+def is_gain(row: pd.Series, effect: str = "adds") -> bool:
+    """Whether a row shows that an effect is above zero: its interval over items, its interval over
+    categories and its Holm-adjusted test all say so."""
+    return bool(
+        row[f"{effect}_low"] > 0 and row["p_holm"] < ALPHA and row[f"{effect}_categories_low"] > 0
+    )

@@ -11,6 +11,7 @@ from hyperprobe.analysis.negation import negation
 from hyperprobe.analysis.variants import NEGATED, TEMPLATES, fill_template
 from hyperprobe.analysis.wording import ANALYSIS, PROMPT, template_accuracy, template_spread
 from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.statistics.generalisability import generalisability
 
 SET = load_diagnostic("lm-diagnostic")
@@ -41,7 +42,7 @@ def test_all_variants_are_asked(asked: Asked):
 
 def test_templates_have_the_right_articles():
     ant = SET[SET["hyponym"] == "ant"]
-    filled = [fill_template(ant, template)[0] for template in TEMPLATES]
+    filled = [fill_template(DiagnosticSet("ant", ant), template)[0] for template in TEMPLATES]
     assert filled[0] == "The ant is an [MASK]." and filled[3] == "An ant is a kind of [MASK]."
     assert all(text.count("[MASK]") == 1 for text in filled)
     assert not [text for text in filled if " a ant" in text or "{" in text]

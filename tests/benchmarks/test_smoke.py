@@ -2,7 +2,16 @@
 
 import pytest
 
-from benchmarks import causal, facts, false_claims, kills, lama_models, parity, scoring
+from benchmarks import (
+    causal,
+    consistency,
+    facts,
+    false_claims,
+    kills,
+    lama_models,
+    parity,
+    scoring,
+)
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.names import EMBEDDED_VECTORS
@@ -49,8 +58,14 @@ def test_parity(capsys: pytest.CaptureFixture[str]):
     assert "Largest difference from ours" in out and "NO" not in out.split()
 
 
+def test_consistency(capsys: pytest.CaptureFixture[str]):
+    consistency.main(["--layers", "1", "--width", "64", "--diagnostic", "lm-diagnostic"])
+    assert "ratio:" in capsys.readouterr().out
+
+
 def test_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(ask, "EMBEDDED_VECTORS", EMBEDDED_VECTORS[:1])
+    monkeypatch.setattr(kills, "MODELS", ("gpt2",))
     kills.main(["--kills", "1", "--items", "2"])
     out = capsys.readouterr().out
     assert "0 cells lost, 0 computed again" in out and "0 half-written files left" in out

@@ -9,11 +9,12 @@ from hyperprobe.diagnostic.build import (
     CATEGORIES,
     COLUMNS,
     NAMES,
-    build,
     build_diagnostic,
     excluded_lemmas,
 )
-from hyperprobe.diagnostic.files import article_note, load_diagnostic
+from hyperprobe.diagnostic.builder import build
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import article_note, load_set
 from hyperprobe.errors import UserError
 from hyperprobe.lexicon.morphology import indefinite_article, plural
 
@@ -188,15 +189,15 @@ def test_cells_stand_as_they_are(tmp_path: Path):
 def test_an_article_that_tells_is_noted(tmp_path: Path):
     path = tmp_path / "own.tsv"
     path.write_text(GOOD + ROW + OAK)
-    assert article_note(str(path)) is None
+    assert article_note(load_set(str(path))) is None
     # Of bird, tree and instrument only the last takes `an`; `a` leaves two of three.
     lute = "lute\tlutes\tinstrument\tinstruments\tA lute is an [MASK].\tLutes are [MASK].\n"
     path.write_text(GOOD + ROW + OAK + lute)
-    note = article_note(str(path))
+    note = article_note(load_set(str(path)))
     assert note and "1 of 3 items: --article marginal" in note
     path.write_text(GOOD + ROW + lute)
-    assert "2 of 2 items" in (article_note(str(path)) or "")
-    assert article_note("lm-diagnostic") is None
+    assert "2 of 2 items" in (article_note(load_set(str(path))) or "")
+    assert article_note(load_set("lm-diagnostic")) is None
 
 
 def test_an_unknown_set_is_an_error():

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from hyperprobe.diagnostic import corpus, mine
+from hyperprobe.diagnostic.builder import build
 from hyperprobe.diagnostic.check import check
 from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
 from hyperprobe.diagnostic.sentences import read_contexts
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.errors import UserError
 from tests.commands import end_of, wait_until
 
@@ -181,3 +183,41 @@ def test_folders_are_searched_and_missing_ones_named(tmp_path: Path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="no text files"):
         corpus_files([tmp_path / "empty"])
+
+
+def test_words_of_ones_own(tmp_path: Path):
+    """Several words, rivals of the set, no verbs; and what is found goes back as it is."""
+    pairs = tmp_path / "own.tsv"
+    pairs.write_text("saw\ttool\npipe wrench\ttool\npolka\tdance\nwaltz\tdance\n")
+    own = build(pairs=pairs, results=tmp_path / "results")
+    text = tmp_path / "corpus.txt"
+    text.write_text(
+        "On Monday morning we all saw nothing but rain over the dark hills.\n"
+        "On Monday morning the rusty saw hung over the bench near the door.\n"
+        "On Monday evening the pipe wrench hung over the bench near the door.\n"
+        "On Friday evening the polka was louder than any tool in the shed.\n"
+        "On Friday evening the polka went on in the square below the tower.\n"
+        "On Friday evening they waltz on the square below the old stone tower.\n"
+    )
+    found = mine.mine(text, str(own.folder / "own.tsv"), results=tmp_path / "results")
+    contexts = {(c.word, c.kind): c.sentence for c in read_contexts(found.path)}
+    assert {word for word, _ in contexts} == {"saw", "pipe wrench", "polka", "tool"}
+    assert "rusty saw" in contexts["saw", "probe"] and "square" in contexts["polka", "probe"]
+    again = build(pairs=pairs, contexts=found.path, results=tmp_path / "results")
+    prompts = load_set(str(again.folder / "own.tsv")).frame["contextual"].tolist()
+    assert prompts == [
+        "On Monday morning the rusty [MASK] hung over the bench near the door.",
+        "On Monday evening the [MASK] hung over the bench near the door.",
+        "On Friday evening the [MASK] went on in the square below the tower.",
+        "",
+    ]
+    assert [f.rule for f in check(list(read_contexts(found.path)))] in ([], ["duplicate"])
+
+
+def test_another_language_is_not_searched(tmp_path: Path):
+    (tmp_path / "t.toml").write_text('language = "la"\nsingular = "{X} est [MASK]."\n')
+    pairs = tmp_path / "own.tsv"
+    pairs.write_text("aquila\tavis\nquercus\tarbor\n")
+    own = build(pairs=pairs, templates=tmp_path / "t.toml", results=tmp_path)
+    with pytest.raises(UserError, match="own.tsv is in la, but .* leave it out"):
+        mine.mine(pairs, str(own.folder / "own.tsv"), results=tmp_path)

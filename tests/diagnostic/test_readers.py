@@ -18,8 +18,8 @@ from hyperprobe.analysis.corpus_counts import PairCounter, count_file, read_pair
 from hyperprobe.diagnostic import corpus
 from hyperprobe.diagnostic.check import check
 from hyperprobe.diagnostic.corpus import Skipped, read_chunks
-from hyperprobe.diagnostic.files import article_note, load_diagnostic
 from hyperprobe.diagnostic.sentences import read_contexts
+from hyperprobe.diagnostic.sets import article_note, load_set
 from hyperprobe.errors import UserError, one_line
 from hyperprobe.probes.classify.folds import read_folds
 from hyperprobe.probes.classify.pairs import COLUMNS as FOLD_COLUMNS
@@ -58,8 +58,7 @@ def read_corpus(path: Path) -> None:
 
 
 def read_set(path: Path) -> None:
-    load_diagnostic(str(path))
-    article_note(str(path))
+    article_note(load_set(str(path)))
 
 
 READERS: list[tuple[str, bytes, Callable[[Path], Any]]] = [

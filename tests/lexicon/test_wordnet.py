@@ -54,9 +54,15 @@ def test_the_taxonomy_holds_kinds_and_no_instances():
 def test_a_folder_without_lexnames_and_nltks_zip_work_too(tmp_path: Path):
     folder = tmp_path / "wordnet"
     shutil.copytree(data_folder("wordnet_data"), folder)
-    archive = shutil.make_archive(str(tmp_path / "wordnet"), "zip", tmp_path, "wordnet")
+    for path in folder.glob("index.*"):  # of most words, the index lines alone take long to read
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if line[0] == " " or "robin" in line))
+    archive = tmp_path / "wordnet.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        for path in folder.iterdir():
+            packed.write(path, f"wordnet/{path.name}")
     (folder / "lexnames").unlink()
-    for place in (folder, Path(archive)):
+    for place in (folder, archive):
         assert open_wordnet(place).synset("robin.n.02").lexname() == "noun.animal"
 
 

@@ -18,6 +18,7 @@ from hyperprobe.cloze import SLOT
 from hyperprobe.data.files import table
 from hyperprobe.diagnostic.build import CATEGORIES, NAMES
 from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.models.static import load_vectors
 from recipe.arms import (
@@ -131,7 +132,7 @@ def test_doses_are_equal_in_number_and_words():
     assert not any("ospreys" in text.lower() for text in line + sentence)
 
 
-def test_arms_are_balanced_in_every_category_and_seeded():
+def test_arms_are_balanced_in_every_category_and_seeded(monkeypatch: pytest.MonkeyPatch):
     random = np.random.default_rng(0)
     items = [
         Item(noun, category, tuple(random.gamma(1.0, size=3)))
@@ -147,6 +148,9 @@ def test_arms_are_balanced_in_every_category_and_seeded():
     # Each covariate has a standard deviation of one: a single toss is off by a tenth or so.
     means = table.groupby(1)[[2, 3, 4]].mean()
     assert (means.max() - means.min()).max() < 0.08
+    # Of how many tosses the best is taken does not matter to what decides it.
+    monkeypatch.setattr("recipe.arms.TOSSES", 200)
+    arms = toss(items, seed=1)
     assert toss(items, seed=1) == arms != toss(items, seed=2)
     assert toss(items[::-1], seed=1) == arms
 
@@ -172,7 +176,7 @@ def test_every_filled_prompt_is_contamination():
     ):
         assert contaminated(text), text
     for template in TEMPLATES:
-        for prompt in fill_template(load_diagnostic(NAMES[0]), template):
+        for prompt in fill_template(load_set(NAMES[0]), template):
             assert contaminated(prompt.replace(SLOT, "fish"))
     assert not contaminated("A robin is a bird of the thrush family.")
     assert not contaminated("It is a bird.")

@@ -1,5 +1,6 @@
 """Ranks and ties by hand, and models whose scores are all equal: they are at chance."""
 
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from hyperprobe.analysis.negation import negation
 from hyperprobe.analysis.variants import ask_again, with_run_prompt
 from hyperprobe.analysis.wording import template_accuracy, template_spread
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.base import rank_scores
 from hyperprobe.models.language import ranking_of, top_of
 from hyperprobe.models.load import load_model
@@ -43,7 +44,8 @@ from hyperprobe.probes.zero_shot.predictions import (
 from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.ranks import more, rank_correlations, reciprocal, success
 
-SET = load_diagnostic("lm-diagnostic")
+ASKED = load_set("lm-diagnostic")
+SET = ASKED.frame
 SCORES = np.array(
     [[-1.0, -3.0, -1.0, -1.0, -2.0], [-2.0, -1.0, -3.0, -3.0, -3.0]], dtype=np.float32
 )
@@ -141,7 +143,7 @@ def constant(tiny_models: dict[str, Path]) -> Any:
 
 @pytest.fixture(scope="module")
 def asked(constant: Any) -> pd.DataFrame:
-    return predict(constant, SET, "gold", shuffled=True).assign(diagnostic="d")
+    return predict(constant, ASKED, "gold", shuffled=True).assign(diagnostic="d")
 
 
 def flat_vectors() -> StaticModel:
@@ -172,7 +174,7 @@ def test_equal_scores_are_at_chance_in_every_metric(constant: Any, asked: pd.Dat
 def test_equal_vectors_are_at_chance():
     vectors = flat_vectors()
     words = CandidateSet(tuple(vectors.words()))
-    table = predict(vectors, SET, "gold", words).assign(diagnostic="d")
+    table = predict(vectors, ASKED, "gold", words).assign(diagnostic="d")
     row = summarise(table).iloc[0]
     assert row["singular"] == pytest.approx(100 / 9) == row["plural"]
     # (the noun itself is no answer)
@@ -192,7 +194,9 @@ def test_analyses_of_equal_scores_agree(constant: Any, asked: pd.DataFrame):
 
 def test_wording_of_equal_scores_agrees(constant: Any, asked: pd.DataFrame):
     frame = SET.assign(negated=[text.replace(" is ", " is not ") for text in SET["singular"]])
-    again = ask_again(constant, frame, "gold").assign(model=constant.name, diagnostic="d")
+    again = ask_again(constant, replace(ASKED, frame=frame), "gold").assign(
+        model=constant.name, diagnostic="d"
+    )
     own = asked[asked["model"] == constant.name]
     both = with_run_prompt(own, again, "gold")
     (row,) = negation(both, "gold", {("d", "ant"): "fish"}).to_dict("records")
@@ -255,6 +259,6 @@ def test_mentions_of_two_facts_with_one_id_stay_apart(constant: Any):
 
 
 def test_the_first_category_is_the_printed_answer(constant: Any):
-    table = predict_probe(constant, SET, SINGULAR, "gold")
+    table = predict_probe(constant, ASKED, SINGULAR, "gold")
     assert table["gold_rank"].unique() == [1] and table["gold_tied"].unique() == [8]
     assert table["best"].unique() == [SET["hypernym"][0]]

@@ -53,7 +53,7 @@ def check_folds(folds: pd.DataFrame, where: Where = lambda i: f"row {i}") -> Non
       or test is in training, in `seen` each one is;
     - no pair has two labels, no row occurs twice, dev and test have each pair once;
 
-    and unless each word is of one group, and occurs in its sentences.
+    and unless each word is of one group in a setting, and occurs in its sentences.
     """
     _check_words(folds, where)
     for (setting, fold), rows in folds.groupby(["setting", "fold"], sort=False):
@@ -70,6 +70,8 @@ def check_folds(folds: pd.DataFrame, where: Where = lambda i: f"row {i}") -> Non
                 )
         for column in ("hyponym", "hyponym_sentence", "hypernym_sentence"):
             elsewhere = rows.groupby(column)["partition"].transform("nunique") > 1
+            if column == "hypernym_sentence":  # a word by itself is no sentence
+                elsewhere &= rows[column] != rows["hypernym"]
             _refuse(elsewhere, where, f"this {column} is in two partitions of {name}", rows[column])
         trained = set(rows["hypernym"][rows["partition"] == "train"])
         in_training = rows["hypernym"].isin(trained)
@@ -89,7 +91,7 @@ def check_folds(folds: pd.DataFrame, where: Where = lambda i: f"row {i}") -> Non
 
 def _check_words(folds: pd.DataFrame, where: Where) -> None:
     for column in ("hyponym", "hypernym"):
-        groups = folds.groupby(column)["group"].transform("nunique")
+        groups = folds.groupby(["setting", column])["group"].transform("nunique")
         _refuse(groups > 1, where, f"this {column} is in two groups", folds[column])
         distinct = folds.drop_duplicates([column, f"{column}_sentence"])
         for i, word, text in zip(

@@ -44,19 +44,27 @@ Members = dict[str, list[str]]  # hypernym -> its hyponyms
 
 
 def make_folds(
-    items: pd.DataFrame, contexts: Iterable[Context], settings: Sequence[str], seed: int = 0
+    items: pd.DataFrame,
+    contexts: Iterable[Context],
+    settings: Sequence[str],
+    seed: int = 0,
+    bare: bool = False,
 ) -> pd.DataFrame:
     """The folds of `settings` as a frame with `COLUMNS`, one row per instance.
 
     `items` is a diagnostic set (`hyponym`, `hypernym`, `group`, `zipf`). A training
     pair has `TRAIN_CONTEXTS` rows, each with other sentences; a dev or test pair has
-    one. No sentence is in two partitions of a fold. Raises `UserError` when a word
+    one. No sentence is in two partitions of a fold. Without any groups, the categories are one
+    group in `seen`, and are dealt into `n_parts_of` for `unseen`. With `bare`, a word with too few
+    sentences stands by itself. Raises `UserError` when a word
     has too few sentences or there are too few groups for the folds of `unseen`.
     """
     sentences = _sentences(contexts)
-    groups = _groups(items)
+    if bare:
+        sentences = _with_bare(items, sentences)
     rows = []
     for setting in settings:
+        groups = _groups(items if has_groups(items) else _grouped(items, setting, seed))
         deal = _deal_seen if setting == "seen" else _deal_unseen
         for fold, partitions in enumerate(deal(groups, seed), start=1):
             dice = random.Random(f"{seed} {setting} {fold}")
@@ -66,6 +74,47 @@ def make_folds(
                     for row in _instances(members, partition, sentences, by_partition, dice):
                         rows.append((setting, fold, partition, group, *row))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def has_groups(items: pd.DataFrame) -> bool:
+    """Whether some items name a group."""
+    return bool((items["group"] != "").any())
+
+
+def n_parts_of(items: pd.DataFrame) -> int:
+    """Of how many parts `unseen` can hold one out, where there are no groups: each has two
+    categories or more."""
+    n_categories = int(items["hypernym"].nunique())
+    return min(N_FOLDS, n_categories // 2)
+
+
+def _grouped(items: pd.DataFrame, setting: str, seed: int) -> pd.DataFrame:
+    """The items, all in one group for `seen`, and for `unseen` in parts of about equal size."""
+    if setting == "seen":
+        return items.assign(group="all")
+    n_parts = n_parts_of(items)
+    if n_parts < 2:
+        raise UserError("unseen holds one group out: without groups it needs four categories")
+    sizes = items["hypernym"].value_counts()
+    dice = random.Random(f"{seed} parts")
+    categories = dice.sample(sorted(sizes.index), len(sizes))
+    categories.sort(key=lambda category: -sizes[category])
+    parts: list[list[str]] = [[] for _ in range(n_parts)]
+    for category in categories:  # the largest first, each to the part with the fewest items
+        lacking = [part for part in parts if len(part) < 2]
+        smallest = min(lacking or parts, key=lambda part: sum(sizes[one] for one in part))
+        smallest.append(category)
+    part_of = {category: f"part {i}" for i, part in enumerate(parts, 1) for category in part}
+    return items.assign(group=items["hypernym"].map(part_of))
+
+
+def _with_bare(items: pd.DataFrame, sentences: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The sentences, and each word by itself that has too few."""
+    few = {word: [word] for word in items["hyponym"] if not sentences.get(word)}
+    for word in items["hypernym"]:
+        if len(set(sentences.get(word, ()))) < len(PARTITIONS):
+            few[word] = [word]
+    return sentences | few
 
 
 def balanced_pairs(members: Mapping[str, Sequence[str]]) -> list[tuple[str, str, int]]:
@@ -163,10 +212,13 @@ def _sentences_by_partition(
     groups: dict[str, Members], sentences: dict[str, list[str]], dice: random.Random
 ) -> dict[tuple[str, str], list[str]]:
     """(hypernym, partition) -> the sentences of the hypernym in it."""
-    by_partition = {}
+    by_partition: dict[tuple[str, str], list[str]] = {}
     for members in groups.values():
         for hypernym in members:
             found = list(dict.fromkeys(sentences.get(hypernym, [])))
+            if found == [hypernym]:  # no sentence: the same in all partitions
+                by_partition |= {(hypernym, partition): found for partition in PARTITIONS}
+                continue
             if len(found) < len(PARTITIONS):
                 raise UserError(
                     f"{hypernym} has {len(found)} context sentences: it needs one or more for "

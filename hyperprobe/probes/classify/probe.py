@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import pandas as pd
 
-from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED
+from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED, NAMES
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
 from hyperprobe.models.embedding import n_layers, parse_layers
-from hyperprobe.models.load import config_of, identify
+from hyperprobe.models.load import config_of, identify, load_static
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import (
     CHARACTERS,
@@ -36,6 +36,7 @@ from hyperprobe.names import (
     StrPath,
     is_vectors,
     listed,
+    listed_paths,
 )
 from hyperprobe.options import (
     CLASSIFY_ANALYSES,
@@ -63,7 +64,13 @@ from hyperprobe.probes.classify.answers import (
 )
 from hyperprobe.probes.classify.folds import check_folds, read_folds
 from hyperprobe.probes.classify.metrics import summarise, summarise_layers
-from hyperprobe.probes.classify.pairs import SETTINGS, make_folds
+from hyperprobe.probes.classify.pairs import (
+    PARTITIONS,
+    SETTINGS,
+    has_groups,
+    make_folds,
+    n_parts_of,
+)
 from hyperprobe.probes.classify.representations import Representation, represent
 from hyperprobe.progress import progress
 from hyperprobe.render.drawn import draw_once
@@ -94,7 +101,7 @@ COLUMNS = (
 class ClassifyResult(Result):
     """The run's `folder`, the `folds` of both settings, the `predictions`, and their tables.
 
-    `layers` and `code_lengths` are empty frames unless asked for.
+    `layers` and `code_lengths` are empty frames unless asked for. `notes` say what was left out.
     """
 
     command: ClassVar[str] = "classify"
@@ -104,6 +111,7 @@ class ClassifyResult(Result):
     metrics: pd.DataFrame
     layers: pd.DataFrame
     code_lengths: pd.DataFrame
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, run: FinishedRun) -> ClassifyResult:
@@ -143,18 +151,22 @@ def classify(
     n_seeds: int = N_NETS,
     seed: int = 0,
     results: StrPath = RESULTS,
+    diagnostic: str = LM_DIAGNOSTIC_EXTENDED,
+    contexts: StrPath | Sequence[StrPath] = (),
     **keywords: Unpack[LoadKeywords],
 ) -> ClassifyResult:
     """Train and test the probe on `models` and the baselines, in three folds.
 
-    `folds` is a folds file to use instead of making folds; `layer` is a layer of
+    Folds are made of the set `diagnostic` (a name or file) and the sentences in the files
+    `contexts`, by default those that ship for the sets that do; words without any stand by
+    themselves. `folds` is a folds file to use instead; `layer` is a layer of
     contextual models or a sum of some (see `parse_layers`); `analyses` adds layer
     curves, the control task and the online code. Each cell is stored when it is
     done, so an interrupted call that is repeated continues. Neither
     the number of threads nor of cores changes a number. Keywords are the fields of
     `ModelOptions` that say how models are loaded. Raises `UserError` on bad input.
     """
-    models, analyses = model_names(models), listed(analyses)
+    models, analyses, contexts = model_names(models), listed(analyses), listed_paths(contexts)
     given = dict(locals())
     options = ModelOptions(**keywords)
     check_choice("setting", setting, SETTING_CHOICES)
@@ -163,9 +175,21 @@ def classify(
         raise UserError(f"--seeds {n_seeds}: a probe needs at least one")
     check_seed(seed)
     layers = parse_layers(layer)
-    settings = SETTINGS if setting == "both" else (setting,)
-    table = _folds(None if folds is None else Path(folds), settings, seed)
+    settings: tuple[str, ...] = SETTINGS if setting == "both" else (setting,)
+    notes: list[str] = []
+    if folds is None:
+        table, notes = _make_folds(diagnostic, contexts, settings, seed)
+        settings = tuple(one for one in settings if one in set(table["setting"]))
+    elif contexts or diagnostic != LM_DIAGNOSTIC_EXTENDED:
+        raise UserError(
+            "--folds brings its own words and sentences: leave out --diagnostic and --contexts"
+        )
+    else:
+        table = _read_folds(Path(folds), settings)
     names = _names(models)
+    if diagnostic not in NAMES:
+        names, said = _that_know(names, models, table)
+        notes += said
     identity = {
         "models": {name: identify(name) for name in names},
         "settings": list(settings),
@@ -187,7 +211,7 @@ def classify(
         [seed + i for i in range(n_seeds)],
         lambda name: represent(name, table, encodings, layers, every_layer, options),
     )
-    return _finish(run, table, settings, frames, seed)
+    return replace(_finish(run, table, settings, frames, seed), notes=tuple(notes))
 
 
 def _train(
@@ -257,19 +281,60 @@ def _finish(
     return result
 
 
-def _folds(path: Path | None, settings: Sequence[str], seed: int) -> pd.DataFrame:
-    """Folds, made or read, of both settings: both are always encoded together, so that the
-    numbers of one do not depend on whether the other is asked for."""
-    if path is None:
-        items = load_diagnostic(LM_DIAGNOSTIC_EXTENDED)
-        folds = make_folds(items, read_all(shipped_files()), SETTINGS, seed)
-        check_folds(folds)
-        return folds
+def _make_folds(
+    diagnostic: str, contexts: Sequence[Path], settings: Sequence[str], seed: int
+) -> tuple[pd.DataFrame, list[str]]:
+    """Folds of both settings, as far as the set has them, and notes.
+
+    Both are always encoded together, so that the numbers of one do not depend on whether the
+    other is asked for.
+    """
+    items, notes = load_diagnostic(diagnostic), []
+    is_shipped = diagnostic in NAMES
+    possible = list(SETTINGS)
+    if not has_groups(items) and n_parts_of(items) < 2:
+        why = f"{diagnostic}: unseen needs two groups, or four categories without any"
+        if "seen" not in settings:
+            raise UserError(f"{why}: add some, or choose --setting seen")
+        possible = ["seen"]
+        notes += [f"{why}: left out"] if "unseen" in settings else []
+    paths = contexts or (shipped_files() if is_shipped else [])
+    made = make_folds(items, read_all(paths), possible, seed, bare=not is_shipped)
+    for (setting, fold), rows in made.groupby(["setting", "fold"]):
+        if rows["partition"].nunique() < len(PARTITIONS) and setting in settings:
+            raise UserError(
+                f"{diagnostic} has too few nouns for fold {fold} of {setting}: add some, so that "
+                "each category has seven or more"
+            )
+    check_folds(made)
+    bare = made.loc[made["hyponym"] == made["hyponym_sentence"], "hyponym"].nunique()
+    if bare:
+        notes.append(f"{bare} nouns have no context sentence: they stand by themselves")
+    return made, notes
+
+
+def _read_folds(path: Path, settings: Sequence[str]) -> pd.DataFrame:
     folds = read_folds(path)
     for setting in settings:
         if setting not in set(folds["setting"]):
             raise UserError(f"{path} has no {setting} folds: add them or choose another --setting")
     return folds
+
+
+def _that_know(
+    names: Sequence[str], models: Sequence[str], folds: pd.DataFrame
+) -> tuple[list[str], list[str]]:
+    """The names without the vectors that ship and have none of the words; and a note on those."""
+    words = [str(word) for word in {*folds["hyponym"], *folds["hypernym"]}]
+    known = [
+        name
+        for name in names
+        if name not in EMBEDDED_VECTORS
+        or name in models
+        or len(load_static(name).vectors_of(words)[1]) < len(words)
+    ]
+    without = ", ".join(name for name in names if name not in known)
+    return known, [f"{without}: no vector for any of the words: left out"] if without else []
 
 
 def _names(models: Sequence[str]) -> list[str]:

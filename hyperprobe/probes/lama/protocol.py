@@ -16,6 +16,7 @@ from types import NoneType
 from typing import Any
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze, Template
+from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.documents import Document, check, parse_json, read_lines
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.probes.lama.sources import Relation
@@ -61,8 +62,12 @@ class Row(Document):
 def read_facts(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, row) of a file of facts, each of the shape `Row`.
 
-    Raises `UserError` with file, line and field.
+    A `.tsv` file is a diagnostic set, whose facts are that a noun is of its category. Raises
+    `UserError` with file, line and field.
     """
+    if path.suffix == ".tsv":
+        yield from _facts_of_set(path)
+        return
     for number, line in read_lines(path, "facts"):
         if line.strip():
             where = f"{path}, line {number}"
@@ -71,6 +76,14 @@ def read_facts(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not is_row(row):
                 check(Row, row, where)
             yield number, row
+
+
+def _facts_of_set(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The items of a set, each with its singular prompt as its sentence."""
+    rows = load_diagnostic(str(path)).to_dict("records")
+    for number, row in enumerate(rows, start=2):
+        fact = {"sub_label": row["hyponym"], "obj_label": row["hypernym"]}
+        yield number, {**fact, "masked_sentences": [row["singular"]]}
 
 
 def is_row(value: Any) -> bool:

@@ -111,20 +111,28 @@ def _zipf(word: str) -> float:
     return float(zipf_frequency(word, "en"))
 
 
-def _word(wordnet: Any, synset: Any) -> str | None:
-    """The first single lower-case word whose first noun sense is the synset."""
-    for lemma in synset.lemma_names():
-        if lemma.isalpha() and lemma.islower():
-            senses = wordnet._lemma_pos_offset_map[lemma].get("n", [None])
-            is_first_sense = senses[0] == synset.offset()
-            # (the count of senses last: it is slow)
-            if (
-                is_first_sense
-                and _zipf(lemma) >= MIN_ZIPF
-                and count_senses(wordnet, lemma, "vasr") == 0
-            ):
-                return str(lemma)
-    return None
+def _words(wordnet: Any) -> dict[Any, str]:
+    """Synset -> its first single lower-case word whose first noun sense it is, where one is asked.
+
+    From the words, and not from the synsets: most of those have none.
+    """
+    known: dict[int, set[str]] = {}  # offset of a synset -> words
+    for lemma, senses in wordnet._lemma_pos_offset_map.items():
+        if (
+            lemma.isalpha()
+            and lemma.islower()
+            and senses.get("n")
+            and count_senses(wordnet, lemma, "vasr") == 0
+            and _zipf(lemma) >= MIN_ZIPF
+        ):
+            known.setdefault(senses["n"][0], set()).add(lemma)
+    words = {}
+    for offset, lemmas in known.items():
+        synset = wordnet.synset_from_pos_and_offset("n", offset)
+        # (The index of lemmas is in lower case: "sol" is no word of the synset of Sol.)
+        if (word := next((n for n in synset.lemma_names() if n in lemmas), None)) is not None:
+            words[synset] = str(word)
+    return words
 
 
 def _pairs(
@@ -140,8 +148,7 @@ def _pairs(
 def build_facts() -> dict[str, str]:
     """File name -> text: `relations.jsonl` and one `WordNet/RELATION.jsonl` each."""
     wordnet = open_wordnet()
-    found = {synset: _word(wordnet, synset) for synset in wordnet.all_synsets("n")}
-    words = {synset: word for synset, word in found.items() if word}
+    words = _words(wordnet)
     files = {}
     relations = []
     for name, kind, template, negated, description, forward, pointers in RELATIONS:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
+from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.load import LastLoaded, load_model
 from hyperprobe.names import (
@@ -75,12 +76,12 @@ class Models:
         self._words: CandidateSet | None = None
         self._loaded = LastLoaded(load_model)
 
-    def predict(self, unit: Unit, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def predict(self, unit: Unit, asked_set: DiagnosticSet) -> tuple[pd.DataFrame, dict[str, Any]]:
         """The unit's predictions on a set, and the description of its model."""
         setting = unit.setting
         words = self._vocabulary(setting.model) if is_vectors(unit.name) else None
         model = self._get(unit.name, setting.model)
-        predictions = predict(model, frame, setting.article, words, setting.shuffled)
+        predictions = predict(model, asked_set, setting.article, words, setting.shuffled)
         return predictions, model.describe()
 
     def _get(self, name: str, options: ModelOptions) -> ClozeModel:
@@ -99,7 +100,7 @@ def ask(
     run: Run,
     models: Models,
     units: Sequence[Unit],
-    frames: Mapping[str, pd.DataFrame],
+    sets: Mapping[str, DiagnosticSet],
     key: Callable[[Unit, str], str],
     label: str,
 ) -> pd.DataFrame:
@@ -110,17 +111,17 @@ def ask(
     """
     # Majority has no settings; it is no cell, since it costs nothing.
     parts = [
-        predict_majority(frame).assign(diagnostic=diagnostic, unit=-1)
-        for diagnostic, frame in frames.items()
+        predict_majority(one.frame).assign(diagnostic=diagnostic, unit=-1)
+        for diagnostic, one in sets.items()
     ]
-    with progress(label, len(units) * len(frames)) as advance:
+    with progress(label, len(units) * len(sets)) as advance:
         for number, unit in enumerate(units):
-            for diagnostic, frame in frames.items():
-                cell = run.cell(key(unit, diagnostic), partial(models.predict, unit, frame))
+            for diagnostic, one in sets.items():
+                cell = run.cell(key(unit, diagnostic), partial(models.predict, unit, one))
                 parts.append(cell.assign(diagnostic=diagnostic, unit=number))
                 advance(1)
     names = list(dict.fromkeys(unit.name for unit in units))
-    return in_order(pd.concat(parts, ignore_index=True), list(frames), names)
+    return in_order(pd.concat(parts, ignore_index=True), list(sets), names)
 
 
 def with_baselines(models: Sequence[str], controls: Sequence[ZeroShotControl]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from hyperprobe.render.table import format_p_value
-from hyperprobe.statistics.stratified import ALPHA
+from hyperprobe.statistics.stratified import ALPHA, is_gain
 
 PAIRED = "paired_singular_plural"
 ASKED = {
@@ -29,7 +29,7 @@ ASKED = {
 
 def adds(row: pd.Series) -> bool:
     """Whether the question adds something: both intervals and the adjusted test say so."""
-    return _adds_over_nouns(row) and bool(row["adds_categories_low"] > 0)
+    return is_gain(row)
 
 
 def _adds_over_nouns(row: pd.Series) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.names import CONTROL, CONTROL_BARE, SHUFFLED
-from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, answers, outcome_table
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, Outcomes, answers_to, outcome_tables
 from hyperprobe.statistics.clusters import interval_over_clusters
 from hyperprobe.statistics.columns import paired_columns, share_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
@@ -38,30 +38,33 @@ SYSTEMATIC_COLUMNS = (
 )  # fmt: skip
 
 
-def question_adds(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+def question_adds(
+    predictions: pd.DataFrame, seed: int = 0, outcomes: Outcomes | None = None
+) -> pd.DataFrame:
     """Calibrated probe minus its harder calibrated control, in points: `ADDS_COLUMNS`.
 
     One row per (diagnostic, model, probe) that has a control. `adds_low` and `adds_high` are
     the bootstrap's over synsets, `adds_categories_*` over categories; `only_probe` and
     `only_control` count items that one alone has right, `p_value` is McNemar's exact test on
-    them, `p_holm` adjusted for all rows of the set.
+    them, `p_holm` adjusted for all rows of the set. `outcomes` are those of the predictions.
     """
+    outcomes = outcomes or outcome_tables(predictions)
     rows = []
     for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
         items = of_set.drop_duplicates("item").set_index("item")[["synset", "hypernym"]]
-        outcomes = {str(m): outcome_table(part) for m, part in of_set.groupby("model", sort=False)}
-        for model, right in outcomes.items():
+        of = {str(model): outcomes[str(diagnostic), model] for model in of_set["model"].unique()}
+        for model, right in of.items():
             for probe, prefixes in CONTROLS.items():
                 metric = f"{probe}{CALIBRATED}"
-                controls = [f"{p}{model}" for p in prefixes if f"{p}{model}" in outcomes]
-                controls = [name for name in controls if outcomes[name][metric].notna().any()]
+                controls = [f"{p}{model}" for p in prefixes if f"{p}{model}" in of]
+                controls = [name for name in controls if of[name][metric].notna().any()]
                 if not controls or right[metric].isna().all():
                     continue
-                control = max(controls, key=lambda name: outcomes[name][metric].mean())
+                control = max(controls, key=lambda name: of[name][metric].mean())
                 row = {"diagnostic": diagnostic, "model": model, "probe": probe}
                 row |= {"raw": 100 * right[probe].mean(), "control": control}
-                row |= {"control_raw": 100 * outcomes[control][probe].mean()}
-                rows.append(row | _contrast(right[metric], outcomes[control][metric], items, seed))
+                row |= {"control_raw": 100 * of[control][probe].mean()}
+                rows.append(row | _contrast(right[metric], of[control][metric], items, seed))
     return with_holm(pd.DataFrame(rows)).reindex(columns=list(ADDS_COLUMNS))
 
 
@@ -96,24 +99,24 @@ def _contrast(
     }
 
 
-def systematicity(predictions: pd.DataFrame) -> pd.DataFrame:
+def systematicity(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -> pd.DataFrame:
     """Singular and plural together: one row per (diagnostic, model), controls too.
 
     `odds_ratio` is the Cochran-Mantel-Haenszel common odds ratio, within categories, of being
     right (calibrated) in the singular and in the plural, with interval and `p_value` (`p_holm`
     over the set); `kappa` is Cohen's, of the calibrated answers, wrong ones included. Over the
     `n_items` that can be scored in both. To be read beside the control's: a noun's association
-    with its category makes both high.
+    with its category makes both high. `outcomes` are those of the predictions.
     """
+    outcomes = outcomes or outcome_tables(predictions)
     rows = []
     for (diagnostic, model), asked in predictions.groupby(["diagnostic", "model"], sort=False):
-        of = {probe: asked[asked["probe"] == probe] for probe in ("singular", "plural")}
-        both = pd.DataFrame({probe: answers(part) for probe, part in of.items()}).dropna()
+        both = pd.DataFrame(answers_to(asked, ("singular", "plural"))).dropna()
         if both.empty:
             continue
         category = asked.drop_duplicates("item").set_index("item")["hypernym"].reindex(both.index)
-        right = outcome_table(asked).reindex(both.index)
-        first, second = (right[f"{probe}{CALIBRATED}"] == 1 for probe in of)
+        right = outcomes[str(diagnostic), str(model)].reindex(both.index)
+        first, second = (right[f"{probe}{CALIBRATED}"] == 1 for probe in both)
         ratio = common_odds_ratio(first, second, category)
         kappa = cohens_kappa(both["singular"], both["plural"])
         rows.append(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hyperprobe.diagnostic.tags import GIVEAWAY, TAGS, load_tags
+from hyperprobe.diagnostic.tags import GIVEAWAY, TAGS, load_tags, tags_of
 from hyperprobe.probes.zero_shot.outcomes import (
     CALIBRATED,
     CLOSED,
@@ -22,7 +22,8 @@ from hyperprobe.probes.zero_shot.outcomes import (
     PAIRED,
     PMI,
     RAW,
-    outcome_table,
+    Outcomes,
+    outcome_tables,
 )
 from hyperprobe.statistics.clusters import interval_over_clusters
 from hyperprobe.statistics.columns import share_columns
@@ -37,7 +38,11 @@ ADJUSTED = tuple(f"{name}{suffix}" for suffix in (CALIBRATED, PMI) for name in (
 NUMBERS = ("singular", "plural")
 
 
-def summarise(predictions: pd.DataFrame, among: pd.DataFrame | None = None) -> pd.DataFrame:
+def summarise(
+    predictions: pd.DataFrame,
+    among: pd.DataFrame | None = None,
+    outcomes: Outcomes | None = None,
+) -> pd.DataFrame:
     """One row per (diagnostic, model): every metric with its interval, NaN where none applies.
 
     `METRIC_low` and `METRIC_high` are Wilson's interval over items. Of headline metrics
@@ -45,23 +50,23 @@ def summarise(predictions: pd.DataFrame, among: pd.DataFrame | None = None) -> p
     over categories (as if they were a sample), `METRIC_design_effect` how many times as large
     clustering makes its variance. `n_scored` items can be scored in both numbers by every model
     of the set (in `among`, by default the same predictions), and `METRIC_scored` are accuracies
-    on those.
+    on those. `outcomes` are those of the predictions.
     """
+    outcomes = outcomes or outcome_tables(predictions)
     among = predictions if among is None else among
     rows = []
     for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
         shared = _shared_items(among[among["diagnostic"] == diagnostic])
         for model, asked in of_set.groupby("model", sort=False):
-            right = outcome_table(asked)
+            right = outcomes[str(diagnostic), str(model)]
             category = asked.drop_duplicates("item").set_index("item")["hypernym"]
             row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "n_items": len(right)}
             row["n_contextual"] = int(right["contextual"].notna().sum())
             for metric in (*METRICS, *ADJUSTED):
                 row |= share_columns(metric, right[metric])
-            for metric in HEADLINE:
-                row |= _over_categories(metric, right[metric], category.reindex(right.index))
+            row |= _over_categories(right[list(HEADLINE)], category.reindex(right.index))
             for probe in NUMBERS:
-                of_probe = asked[asked["probe"] == probe]
+                of_probe = asked.loc[asked["probe"] == probe, ["gold", "gold_rank", "margin"]]
                 row[f"chance_corrected_{probe}"] = _above_chance(right[probe], of_probe["gold"])
                 row[f"margin_{probe}"] = of_probe["margin"].mean()
                 row[f"n_unscored_{probe}"] = int((of_probe["gold_rank"] == 0).sum())
@@ -74,14 +79,18 @@ def summarise(predictions: pd.DataFrame, among: pd.DataFrame | None = None) -> p
     return pd.DataFrame(rows)
 
 
-def _over_categories(metric: str, right: pd.Series, category: pd.Series) -> dict[str, float]:
-    found = interval_over_clusters(right.to_numpy(float), category.to_numpy(str))
-    return {
-        f"{metric}_macro": 100 * right.groupby(category).mean().mean(),
-        f"{metric}_categories_low": 100 * found.low,
-        f"{metric}_categories_high": 100 * found.high,
-        f"{metric}_design_effect": found.design_effect,
-    }
+def _over_categories(right: pd.DataFrame, category: pd.Series) -> dict[str, float]:
+    means = right.groupby(category).mean()
+    row: dict[str, float] = {}
+    for metric in right:
+        found = interval_over_clusters(right[metric].to_numpy(float), category.to_numpy(str))
+        row |= {
+            f"{metric}_macro": 100 * means[metric].mean(),
+            f"{metric}_categories_low": 100 * found.low,
+            f"{metric}_categories_high": 100 * found.high,
+            f"{metric}_design_effect": found.design_effect,
+        }
+    return row
 
 
 def _above_chance(right: pd.Series, gold: pd.Series) -> float:
@@ -97,16 +106,18 @@ def _shared_items(predictions: pd.DataFrame) -> pd.Index:
     return pd.Index(predictions["item"].unique()).difference(lacking)
 
 
-def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:
+def breakdown(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -> pd.DataFrame:
     """Every metric by category, frequency band and tag: `by`, `value`, `n_items`, percentages.
 
     Calibrated over the whole set, and then broken down. Tags (`hyperprobe.diagnostic.tags`)
     overlap; `without spells-category` are the nouns that do not give their category away.
+    `outcomes` are those of the predictions.
     """
+    outcomes = outcomes or outcome_tables(predictions)
     tags = load_tags()
     rows = []
     for diagnostic, model, asked in _models(predictions):
-        right = outcome_table(asked)
+        right = outcomes[diagnostic, model]
         items = asked.drop_duplicates("item").set_index("item").reindex(right.index)
         bands = pd.cut(items["zipf"], list(FREQUENCY_BANDS), include_lowest=True).astype(str)
         groups = [
@@ -115,7 +126,9 @@ def breakdown(predictions: pd.DataFrame) -> pd.DataFrame:
             for value, part in right.groupby(values, sort=True)
             if value != "nan"
         ]
-        tagged = {tag: [tag in tags.get(noun, ()) for noun in items["hyponym"]] for tag in TAGS}
+        pairs = zip(items["hyponym"], items["hypernym"], strict=True)
+        of_items = [tags_of(noun, category, tags) for noun, category in pairs]
+        tagged = {tag: [tag in own for own in of_items] for tag in TAGS}
         tagged[f"without {GIVEAWAY}"] = [not given for given in tagged[GIVEAWAY]]
         if any(tagged[GIVEAWAY]):
             groups += [("tag", tag, right[mask]) for tag, mask in tagged.items() if any(mask)]
@@ -132,18 +145,19 @@ def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
     return closed.groupby(keys, sort=False).size().rename("n_items").reset_index()
 
 
-def compare_models(predictions: pd.DataFrame) -> pd.DataFrame:
+def compare_models(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -> pd.DataFrame:
     """Exact McNemar tests between any two models on each set and metric.
 
     An item is right only where the outcome is 1: gold alone is best. `p_holm` is adjusted for
-    all tests of a set (Holm 1979).
+    all tests of a set (Holm 1979). `outcomes` are those of the predictions.
     """
+    outcomes = outcomes or outcome_tables(predictions)
     rows = []
     for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
         items = pd.Index(of_set["item"].unique())
         right = {
-            model: outcome_table(part).reindex(items)
-            for model, part in of_set.groupby("model", sort=False)
+            model: outcomes[str(diagnostic), model].reindex(items)
+            for model in of_set["model"].unique()
         }
         for (first, a), (second, b) in combinations(right.items(), 2):
             for metric in TESTED:

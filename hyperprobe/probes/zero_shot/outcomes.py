@@ -6,6 +6,7 @@ All from the scores in a predictions frame; nothing is asked again. Columns of s
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +63,17 @@ def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(right, index=pd.Index(items, name="item", dtype=object))
 
 
+Outcomes = Mapping[tuple[str, str], pd.DataFrame]
+
+
+def outcome_tables(predictions: pd.DataFrame) -> Outcomes:
+    """(diagnostic, model) -> `outcome_table`: what every table of a run is made of."""
+    return {
+        (str(diagnostic), str(model)): outcome_table(part)
+        for (diagnostic, model), part in predictions.groupby(["diagnostic", "model"], sort=False)
+    }
+
+
 def right_answers(rows: pd.DataFrame, suffix: str = CALIBRATED) -> pd.Series:
     """Item -> outcome of one probe's `rows`, 1, 0, or a fraction where gold ties.
 
@@ -82,12 +94,26 @@ def answers(rows: pd.DataFrame, suffix: str = CALIBRATED) -> pd.Series:
     """Item -> the category that one probe's `rows` answer, None where none can be scored."""
     if suffix == RAW:
         return rows.set_index("item")["best"]
-    names, ranking = adjusted(rows, suffix)
+    return _answers(*adjusted(rows, suffix), pd.Index(rows["item"]))
+
+
+def answers_to(predictions: pd.DataFrame, probes: Sequence[str]) -> dict[str, pd.Series]:
+    """Probe -> calibrated `answers`, of one model and set."""
+    scored, items = Scored.of(predictions), pd.Index(predictions["item"])
+    asked = {name: predictions["probe"].to_numpy(str) == name for name in probes}
+    of = {name: scored.of_rows(rows) for name, rows in asked.items()}
+    return {
+        name: _answers(one.names, one.ranking(CALIBRATED), items[asked[name]])
+        for name, one in of.items()
+    }
+
+
+def _answers(names: Sequence[str], ranking: Ranking | None, items: pd.Index) -> pd.Series:
     if ranking is None:
         return pd.Series(dtype=object)
     top, known = ranking.top[:, 0], np.isfinite(ranking.top_score[:, 0])
     best = [names[i] if k else None for i, k in zip(top, known, strict=True)]
-    return pd.Series(best, index=rows["item"], dtype=object)
+    return pd.Series(best, index=items, dtype=object)
 
 
 def adjusted(rows: pd.DataFrame, suffix: str) -> tuple[list[str], Ranking | None]:

@@ -1,4 +1,4 @@
-"""What a model answers: probes of a diagnostic frame -> a predictions frame.
+"""What a model answers: probes of a diagnostic set -> a predictions frame.
 
 A predictions frame has one row per (model, probe, item):
 `hyponym, hypernym, group, zipf, synset`, the `gold` word, its `gold_score` and
@@ -13,14 +13,15 @@ Scores are natural log-probabilities for language models, cosines for vectors.
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze, parse_cloze
-from hyperprobe.lexicon.morphology import indefinite_article
+from hyperprobe.diagnostic.sets import DiagnosticSet
+from hyperprobe.diagnostic.templates import Noun, fill_in
 from hyperprobe.models.base import ClozeModel, Scores, as_text_model, rank_scores
 from hyperprobe.names import CONTROL, CONTROL_BARE, MAJORITY, RANDOM, SHUFFLED
 from hyperprobe.options import Article
@@ -28,7 +29,6 @@ from hyperprobe.predictions import add_ranking
 from hyperprobe.probes.zero_shot.outcomes import PRIOR, SCORE
 
 TOP_K = 5
-_ARTICLE_AT_SLOT = re.compile(r"\b([Aa])n? $")
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,16 @@ BARE_PROBES = tuple(
 
 def predict(
     model: ClozeModel,
-    frame: pd.DataFrame,
+    asked_set: DiagnosticSet,
     article: Article,
     open_words: CandidateSet | None = None,
     shuffled: bool = False,
 ) -> pd.DataFrame:
-    """The model's predictions on a diagnostic frame, its control prompts' included.
+    """The model's predictions on a diagnostic set, its control prompts' included.
 
     `shuffled` adds the contextual probes with their words in random order.
     """
+    frame = asked_set.frame
     bare = {f"{c}_bare": frame[c].str.rstrip(" .") for c in ("control", "control_plural")}
     frame = frame.assign(**bare)
     if shuffled:
@@ -91,11 +92,11 @@ def predict(
         asks_article = model.reads_text and probe.prompt == "singular"
         policy: Article = article if asks_article else "gold"
         if probe.name != "open":
-            part = _closed(model, frame, rows, probe, policy)
+            part = _closed(model, asked_set, rows, probe, policy)
         elif policy == "marginal" or (not model.reads_text and open_words is None):
             continue  # no one prompt to fill, or no vocabulary to answer from
         else:
-            part = _open(model, rows, probe, policy, open_words)
+            part = _open(model, asked_set, rows, probe, policy, open_words)
         parts.append(part.assign(model=name, probe=probe.name))
     return pd.concat(parts, ignore_index=True)
 
@@ -110,11 +111,13 @@ def _shuffle_words(frame: pd.DataFrame) -> list[str]:
     return texts
 
 
-def make_clozes(rows: pd.DataFrame, probe: Probe, article: Article) -> list[Cloze]:
-    """The probe's clozes under an article policy.
+def make_clozes(
+    asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe, article: Article
+) -> list[Cloze]:
+    """The probe's clozes for some rows of a set, under an article policy.
 
-    `gold` keeps the article as written, `fixed` puts "a" before the slot,
-    `marginal` takes the article out: it becomes part of each candidate.
+    `gold` keeps the article as written, `fixed` puts the same one before every slot ("a" in
+    English), `marginal` takes the article out: it becomes part of each candidate.
     """
     clozes = [
         parse_cloze(text, f"{item} ({probe.name})", subject)
@@ -124,49 +127,117 @@ def make_clozes(rows: pd.DataFrame, probe: Probe, article: Article) -> list[Cloz
     ]
     if article == "gold":
         return clozes
-    new = r"\1 " if article == "fixed" else ""
-    return [replace(cloze, left=_ARTICLE_AT_SLOT.sub(new, cloze.left)) for cloze in clozes]
+    takes = _takes_article(asked_set, rows, probe)
+    return [
+        replace(cloze, left=_left(asked_set, cloze.left, article)) if slot else cloze
+        for cloze, slot in zip(clozes, takes, strict=True)
+    ]
+
+
+def _left(asked_set: DiagnosticSet, left: str, article: Article) -> str:
+    """What precedes a slot that takes an article, under `fixed` or `marginal`."""
+    written = asked_set.article_at_end.search(left)
+    if written:
+        left = left[: written.start()]
+    if article == "marginal":
+        return left
+    fixed = asked_set.common_article
+    return f"{left}{fixed.capitalize() if written and written[0][0].isupper() else fixed} "
+
+
+def _takes_article(asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe) -> NDArray[np.bool_]:
+    """Of each prompt, whether its slot is one for an article and a noun.
+
+    That is so where an article is written, and where the right answer takes none but others do
+    ("A chair is [MASK]." for furniture).
+    """
+    written = [
+        asked_set.article_at_end.search(text.split(SLOT)[0]) is not None
+        for text in rows[probe.prompt]
+    ]
+    if not any(written):
+        return np.zeros(len(rows), dtype=bool)
+    without = [not asked_set.noun(word).article for word in rows["hypernym"]]
+    takes: NDArray[np.bool_] = np.array(written) | np.array(without)
+    return takes
 
 
 def predict_probe(
-    model: ClozeModel, frame: pd.DataFrame, probe: Probe, article: Article
+    model: ClozeModel, asked_set: DiagnosticSet, probe: Probe, article: Article
 ) -> pd.DataFrame:
-    """Predictions over the categories for one probe, where the frame has its prompt."""
-    return _closed(model, frame, frame[frame[probe.prompt] != ""], probe, article)
+    """Predictions over the categories for one probe, where the set has its prompt."""
+    frame = asked_set.frame
+    return _closed(model, asked_set, frame[frame[probe.prompt] != ""], probe, article)
 
 
 def _closed(
-    model: ClozeModel, frame: pd.DataFrame, rows: pd.DataFrame, probe: Probe, article: Article
+    model: ClozeModel, asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe, article: Article
 ) -> pd.DataFrame:
     """Predictions over the categories of the whole set."""
-    words = list(dict.fromkeys(frame[probe.gold]))
-    categories = frame.drop_duplicates(probe.gold)["hypernym"].tolist()
-    clozes = make_clozes(rows, probe, article)
-    # Under `marginal`, a candidate is its article and its noun, by the chain rule.
-    slot = [
-        f"{indefinite_article(word)} {word}" if article == "marginal" else word for word in words
-    ]
+    if article == "marginal":
+        # A slot that takes no article ("a kind of [MASK]") is asked as it stands.
+        takes = _takes_article(asked_set, rows, probe)
+        if not takes.all():
+            policies: dict[Article, NDArray[np.bool_]] = {"marginal": takes, "gold": ~takes}
+            parts = [
+                _scored(model, asked_set, rows[chosen], probe, policy)
+                for policy, chosen in policies.items()
+                if chosen.any()
+            ]
+            order = np.argsort(np.concatenate([np.flatnonzero(takes), np.flatnonzero(~takes)]))
+            return pd.concat(parts, ignore_index=True).iloc[order].reset_index(drop=True)
+    return _scored(model, asked_set, rows, probe, article)
+
+
+def _scored(
+    model: ClozeModel, asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe, article: Article
+) -> pd.DataFrame:
+    """`_closed` for rows that are asked with the same candidates."""
+    distinct_golds = asked_set.frame.drop_duplicates(probe.gold)
+    words, categories = distinct_golds[probe.gold].tolist(), distinct_golds["hypernym"].tolist()
+    clozes = make_clozes(asked_set, rows, probe, article)
+    slot = words
+    if article == "marginal":  # a candidate is its article and its noun, by the chain rule
+        slot = [f"{asked_set.noun(word).article} {word}".lstrip() for word in words]
     candidates = CandidateSet(tuple(slot))
     if not model.reads_text:
         scores = model.score(clozes, candidates)
         return closed_predictions(rows, probe.gold, words, categories, scores)
-    noun_free = [_noun_free(cloze, probe, article) for cloze in clozes]
+    noun_free = _noun_free(asked_set, rows, clozes, probe, article)
     distinct = list(dict.fromkeys(noun_free))
     scores = model.score(clozes + distinct, candidates)
     part = closed_predictions(rows, probe.gold, words, categories, scores[: len(clozes)])
+    if not distinct:
+        return part
     prior = scores[[len(clozes) + distinct.index(cloze) for cloze in noun_free]].astype(float)
     names = [f"{PRIOR}{category}" for category in categories]
     return pd.concat([part, pd.DataFrame(prior, columns=names)], axis=1)
 
 
-def _noun_free(cloze: Cloze, probe: Probe, article: Article) -> Cloze:
-    """`It is a [MASK].` or `They are [MASK].`, with the article of the item's own prompt."""
-    text = f"They are {SLOT}."
-    if probe.gold == "hypernym":
-        written = _ARTICLE_AT_SLOT.search(cloze.left)
-        before = "" if article == "marginal" else written[0].lower() if written else "a "
-        text = f"It is {before}{SLOT}."
-    return parse_cloze(text, "a prompt without a noun")
+def _noun_free(
+    asked_set: DiagnosticSet,
+    rows: pd.DataFrame,
+    clozes: list[Cloze],
+    probe: Probe,
+    article: Article,
+) -> list[Cloze]:
+    """`It is a [MASK].` or `They are [MASK].`, with the article of the item's own prompt; empty
+    where the set has no such template."""
+    is_plural = probe.gold != "hypernym"
+    templates = asked_set.templates
+    template = templates.noun_free_plural if is_plural else templates.noun_free
+    if not template:
+        return []
+    # "A chair is [MASK]." has no article because furniture takes none; a context never has one.
+    bare = _takes_article(asked_set, rows, probe)
+    texts = []
+    for cloze, no_article in zip(clozes, bare, strict=True):
+        written = asked_set.article_at_end.search(cloze.left)
+        before = "" if no_article else asked_set.common_article
+        if article != "marginal" and written:
+            before = written[1].lower()
+        texts.append(fill_in(template, Noun("", "", ""), Noun("", "", before)))
+    return [parse_cloze(text, "a prompt without a noun") for text in texts]
 
 
 def closed_predictions(
@@ -189,13 +260,14 @@ def closed_predictions(
 
 def _open(
     model: ClozeModel,
+    asked_set: DiagnosticSet,
     rows: pd.DataFrame,
     probe: Probe,
     article: Article,
     words: CandidateSet | None,
 ) -> pd.DataFrame:
     """Predictions over a whole vocabulary."""
-    clozes = make_clozes(rows, probe, article)
+    clozes = make_clozes(asked_set, rows, probe, article)
     if words is None:
         ranking, top = as_text_model(model).rank_open(clozes, list(rows[probe.gold]), TOP_K)
     else:

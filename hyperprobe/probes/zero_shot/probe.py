@@ -15,7 +15,7 @@ from typing import ClassVar, Unpack
 import pandas as pd
 
 from hyperprobe.diagnostic.build import NAMES
-from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
+from hyperprobe.diagnostic.sets import default_article, load_sets
 from hyperprobe.models.load import identify
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, StrPath, listed
@@ -31,6 +31,7 @@ from hyperprobe.probes.zero_shot import report
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
+from hyperprobe.probes.zero_shot.outcomes import outcome_tables
 from hyperprobe.probes.zero_shot.tables import (
     adds_tables,
     category_table,
@@ -40,12 +41,11 @@ from hyperprobe.probes.zero_shot.tables import (
     on_largest_set,
     systematic_tables,
     tag_tables,
-    without_repeated_captions,
 )
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
@@ -102,7 +102,7 @@ class ZeroShotResult(Result):
 def zero_shot(
     models: GivenModels = EMBEDDED,
     diagnostics: str | Sequence[str] = NAMES,
-    article: Article = "gold",
+    article: Article | None = None,
     controls: ZeroShotControl | Sequence[ZeroShotControl] = (),
     results: StrPath = RESULTS,
     seed: int = 0,
@@ -110,6 +110,7 @@ def zero_shot(
 ) -> ZeroShotResult:
     """Ask `models` and the baselines about `diagnostics` (set names or files).
 
+    Without an `article` policy it is that of `default_article`.
     `controls` adds to the baselines: `shuffled`, the contexts with their words in
     random order; `random`, each language model with random weights in its shape.
     Keywords are the fields of `ModelOptions`. Each (set, model) is stored when it is
@@ -117,15 +118,17 @@ def zero_shot(
     input.
     """
     models, diagnostics, controls = model_names(models), listed(diagnostics), listed(controls)
+    if article is None:
+        article = default_article(diagnostics)
     given = dict(locals())
     options = ModelOptions(**keywords)
     check_seed(seed)
     setting = Setting(article, "shuffled" in controls, options)
     names = with_baselines(models, controls)
-    frames = {name: load_diagnostic(name) for name in dict.fromkeys(diagnostics)}
+    sets = load_sets(diagnostics)
     settings = {
         "models": {name: identify(name) for name in names},
-        "diagnostics": {name: frame_digest(frame) for name, frame in frames.items()},
+        "diagnostics": {name: one.digest for name, one in sets.items()},
         **setting.identity(),
     }
     run = Run(results, "zero-shot", settings, given)
@@ -133,18 +136,19 @@ def zero_shot(
         run,
         Models(names),
         [Unit(name, setting) for name in names],
-        frames,
+        sets,
         lambda unit, diagnostic: f"{unit.name} on {diagnostic}",
         "zero-shot",
     ).drop(columns="unit")
-    adds = question_adds(table, seed)
-    metrics = with_adds(summarise(table), adds)
+    right = outcome_tables(table)
+    adds = question_adds(table, seed, right)
+    metrics = with_adds(summarise(table, outcomes=right), adds)
     tables = {
         "metrics": metrics,
         "adds": adds,
-        "systematic": systematicity(table),
-        "mcnemar": compare_models(table),
-        "breakdown": breakdown(table),
+        "systematic": systematicity(table, right),
+        "mcnemar": compare_models(table, right),
+        "breakdown": breakdown(table, right),
     }
     files = {f"{name}.csv": frame for name, frame in tables.items()}
     short = with_short_names({"metrics": metrics, "adds": adds})

@@ -26,10 +26,9 @@ from hyperprobe.probes.zero_shot.tables import (
     systematic_tables,
     tag_tables,
     with_settings,
-    without_repeated_captions,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
-from hyperprobe.render.table import RUN, source_of
+from hyperprobe.render.table import RUN, source_of, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 
 Frames = Mapping[str, pd.DataFrame]

@@ -20,7 +20,7 @@ import pandas as pd
 from pydantic import BeforeValidator, ConfigDict
 
 from hyperprobe.diagnostic.build import NAMES
-from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
+from hyperprobe.diagnostic.sets import default_article, load_sets
 from hyperprobe.documents import Document, check, read_toml
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES
@@ -42,15 +42,15 @@ from hyperprobe.options import (
 from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
+from hyperprobe.probes.zero_shot.outcomes import Outcomes, outcome_tables
 from hyperprobe.probes.zero_shot.tables import (
     SETTINGS,
     adds_tables,
     metrics_tables,
-    without_repeated_captions,
 )
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run, digest_of
 from hyperprobe.statistics.stratified import with_holm
@@ -146,14 +146,15 @@ def read_plan(path: Path) -> Plan:
     if isinstance(settings, dict):
         _check_keys(path, "setting", settings, SETTINGS)
     read = check(StudyFile, document, str(path))
-    default = Setting().identity()
+    diagnostics = read.diagnostics or NAMES
+    default = Setting(default_article(diagnostics)).identity()
     for key, values in (("models", read.models), ("diagnostics", read.diagnostics)):
         if values == ():
             raise UserError(f"{path}: {key} is empty: name at least one, or leave it out")
     return Plan(
         path.stem,
         read.models or (EMBEDDED,),
-        read.diagnostics or NAMES,
+        diagnostics,
         _chosen(path, "controls", read.controls, ZERO_SHOT_CONTROLS),  # type: ignore[arg-type]
         {
             key: _chosen(path, key, getattr(read.settings, key) or (default[key],), choices)
@@ -192,11 +193,11 @@ def study(
     options = ModelOptions(**keywords)
     check_seed(seed)
     plan = read_plan(Path(path))
-    frames = {name: load_diagnostic(name) for name in plan.diagnostics}
+    sets = load_sets(plan.diagnostics)
     names = with_baselines(distinct_models(plan.models), plan.controls)
     ids = {name: identify(name) for name in names}
     kinds = {name: family(name, options.trust_remote_code) for name in names}
-    digests = {name: frame_digest(frame) for name, frame in frames.items()}
+    digests = {name: one.digest for name, one in sets.items()}
     settings = {
         "models": ids,
         "diagnostics": digests,
@@ -208,7 +209,7 @@ def study(
     models = Models(names)
     units = _units(plan, names, kinds, options)
     key = partial(_cell_key, ids, digests, models.vocabulary_model)
-    table = ask(run, models, units, frames, key, f"study {plan.name}")
+    table = ask(run, models, units, sets, key, f"study {plan.name}")
     tables = _tables(plan, units, table, seed)
     predictions = _with_varied(table, units)
     files = {f"{name}.csv": frame for name, frame in tables.items()}
@@ -243,14 +244,18 @@ def _tables(
             frame.assign(**{name: settings.get(name) for name in SETTINGS})
         )
 
-    for number, rows in table.groupby("unit", sort=False):
-        settings, adds = varied[int(str(number))], question_adds(rows, seed)
-        add("metrics", with_adds(summarise(rows, table), adds), settings)
+    outcomes: dict[int, Outcomes] = {}
+    for unit, rows in table.groupby("unit", sort=False):
+        number = int(str(unit))
+        own = outcomes[number] = outcome_tables(rows)
+        settings, adds = varied[number], question_adds(rows, seed, own)
+        add("metrics", with_adds(summarise(rows, table, own), adds), settings)
         add("adds", adds, settings)
-        add("systematic", systematicity(rows), settings)
+        add("systematic", systematicity(rows, own), settings)
     for settings in plan.combinations():
         asked = [number for number, some in varied.items() if some.items() <= settings.items()]
-        add("mcnemar", compare_models(table[table["unit"].isin(asked)]), settings)
+        of_all = {key: right for number in asked for key, right in outcomes[number].items()}
+        add("mcnemar", compare_models(table[table["unit"].isin(asked)], of_all), settings)
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
     for name, frame in tables.items():
         tables[name] = _sorted(frame, plan.diagnostics)

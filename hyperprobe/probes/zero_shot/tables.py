@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
 
 import pandas as pd
 
@@ -123,15 +121,6 @@ def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Itera
                 {"model": text("model"), "P@1": share("open_p_at_1"), "P@5": share("open_p_at_5")},
                 source="metrics.csv",
             )
-
-
-def without_repeated_captions(tables: Iterable[Table]) -> list[Table]:
-    """The tables, of equal captions that follow each other the last one alone."""
-    shown = list(tables)
-    return [
-        replace(one, caption="") if one.caption == after.caption else one
-        for one, after in pairwise(shown)
-    ] + shown[-1:]
 
 
 def raw_and_calibrated(metric: str) -> Cell:

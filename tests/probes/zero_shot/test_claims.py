@@ -16,8 +16,8 @@ from hyperprobe.probes.zero_shot.predictions import predict
 from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
 from hyperprobe.statistics.stratified import ALPHA
 from tests.toy_models import (
+    ASKED,
     EXTENDED,
-    FRAME,
     Toy,
     constant,
     frequency,
@@ -43,7 +43,9 @@ IGNORANT = {
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_models: dict[str, Path]):
+def asked(
+    undrawn: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_models: dict[str, Path]
+):
     """A function: toy (or None: random weights) -> its run on the extended set, and its page."""
 
     def run(toy: Toy | None) -> tuple[ZeroShotResult, str]:
@@ -103,7 +105,7 @@ def test_a_bias_that_the_control_does_not_share_is_no_knowledge(
 ):
     n_claimed = n_over_nouns = 0
     for seed in range(N_SEEDS):
-        answers = predict(make(seed), FRAME, "gold").assign(diagnostic=EXTENDED)
+        answers = predict(make(seed), ASKED, "gold").assign(diagnostic=EXTENDED)
         adds = question_adds(answers)
         claimed = any(claims.adds(row) for _, row in adds.iterrows())
         n_claimed += claimed or is_systematic(adds, systematicity(answers))

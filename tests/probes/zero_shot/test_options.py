@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hyperprobe.analysis import variants
 from hyperprobe.analysis.analyze import analyze
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.options import ModelOptions
@@ -23,13 +22,15 @@ SCORES = ["score_reptile", "score_insect", "score_mammal"]
 def nouns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Six nouns; and, to save time, no vectors beside the models and one paraphrase."""
     monkeypatch.setattr(ask, "EMBEDDED_VECTORS", ())
-    monkeypatch.setattr(variants, "TEMPLATES", variants.TEMPLATES[:1])
     rows = load_diagnostic("lm-diagnostic").drop(columns="negated")
     rows = rows[rows["hypernym"].isin(["bird", "insect", "fish"])].head(6)
     plurals = {f"{word}s": f"{long}s" for word, long in LONG.items()} | {"fish": "mammals"}
     rows = rows.replace({"hypernym": LONG, "hypernym_plural": plurals})
     path = tmp_path / "six.tsv"
     rows.to_csv(path, sep="\t", index=False)
+    (tmp_path / "six.templates.toml").write_text(
+        'negated = ""\nwordings = ["The {x} is {b} [MASK]."]\n'
+    )
     return str(path)
 
 
@@ -41,6 +42,7 @@ def gold_scores(predictions: pd.DataFrame, model: str) -> pd.DataFrame:
     return rows.set_index("item")[[c for c in predictions if c in SCORES]].sort_index()
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("option", "value"), [("causal_scoring", "continuation"), ("pll", "original")]
 )
@@ -67,6 +69,7 @@ def test_an_analysis_asks_as_the_run_did(
     assert (gold_scores(default.predictions, model) - expected).abs().max(axis=None) > 1e-3
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_options_are_recorded_whole(nouns: str, tiny_models: dict[str, Path], tmp_path: Path):
     made = zero_shot(
         str(tiny_models["bert"]), nouns, results=tmp_path, device="cpu", pll="original"

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.load import load_model
 from hyperprobe.names import EMBEDDED_VECTORS
 from hyperprobe.probes.zero_shot.predictions import (
@@ -19,13 +21,14 @@ from hyperprobe.probes.zero_shot.predictions import (
 )
 from hyperprobe.probes.zero_shot.probe import zero_shot
 
-SET = load_diagnostic("lm-diagnostic")
+ASKED = load_set("lm-diagnostic")
+SET = ASKED.frame
 
 
 def test_article_policies():
     ant = SET[SET["hyponym"] == "ant"]
     texts = {
-        policy: make_clozes(ant, SINGULAR, policy)[0].text
+        policy: make_clozes(ASKED, ant, SINGULAR, policy)[0].text
         for policy in ("gold", "fixed", "marginal")
     }
     assert texts == {
@@ -33,15 +36,15 @@ def test_article_policies():
         "fixed": "An ant is a [MASK].",
         "marginal": "An ant is [MASK].",
     }
-    assert make_clozes(ant, PLURAL, "fixed")[0].text == "Ants are [MASK]."
+    assert make_clozes(ASKED, ant, PLURAL, "fixed")[0].text == "Ants are [MASK]."
 
 
 def test_marginal_scores_article_and_noun_by_the_chain_rule(tiny_models: dict[str, Path]):
     model = load_model(str(tiny_models["bert"]))
-    table = predict(model, SET, "marginal")
+    table = predict(model, ASKED, "marginal")
     row = table[(table["model"] == model.name) & (table["item"] == "ant")]
     row = row[row["probe"] == "singular"].iloc[0]
-    cloze = make_clozes(SET[SET["hyponym"] == "ant"], SINGULAR, "marginal")
+    cloze = make_clozes(ASKED, SET[SET["hyponym"] == "ant"], SINGULAR, "marginal")
     phrases = CandidateSet(("a bird", "an insect"))
     assert model.score(cloze, phrases)[0] == pytest.approx(
         [row["score_bird"], row["score_insect"]], abs=1e-5
@@ -53,7 +56,7 @@ def test_marginal_scores_article_and_noun_by_the_chain_rule(tiny_models: dict[st
 
 def test_vectors_do_not_mind_the_article():
     vectors = load_model("word2vec")
-    tables = [predict(vectors, SET, policy) for policy in ("gold", "fixed", "marginal")]
+    tables = [predict(vectors, ASKED, policy) for policy in ("gold", "fixed", "marginal")]
     for table in tables[1:]:
         pd.testing.assert_frame_equal(table, tables[0])
     assert (tables[0]["gold_rank"] == 1).mean() > 0.5
@@ -83,12 +86,13 @@ def test_the_majority_answers_the_largest_class():
 def test_contexts_are_asked_where_there_are_some(tiny_models: dict[str, Path]):
     own = SET.copy()
     own["contextual"] = ["A [MASK] perches in a tree."] * 2 + [""] * 16
-    table = predict(load_model(str(tiny_models["roberta"])), own, "gold")
+    table = predict(load_model(str(tiny_models["roberta"])), replace(ASKED, frame=own), "gold")
     contextual = table[table["probe"] == "contextual"]
     assert contextual["item"].tolist() == ["trout", "salmon"]
     assert contextual["score_bird"].nunique() == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_shuffled_contexts_are_a_control_of_their_own(tiny_models: dict[str, Path], tmp_path: Path):
     bert = str(tiny_models["bert"])
     made = zero_shot([bert], ["lm-diagnostic"], controls=["shuffled"], results=tmp_path)
@@ -141,6 +145,7 @@ def test_the_same_run_again_asks_no_model(
     pd.testing.assert_frame_equal(again.metrics, result.metrics)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_interrupted_run_goes_on(
     tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -1,0 +1,1 @@
+"""Is a model consistent about a noun, however it is asked?"""

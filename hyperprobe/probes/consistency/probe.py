@@ -1,0 +1,155 @@
+"""Consistency: diagnostic sets x models -> eight probes about the same nouns.
+
+Ravichander et al. (2020) ask whether a model that knows a noun's category in the singular knows
+it in the plural. The probes here ask in more ways; each module says what it asks, what a guess
+scores and which paper it is after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Unpack
+
+import pandas as pd
+
+from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED
+from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
+from hyperprobe.models.load import LastLoaded, identify, load_model
+from hyperprobe.models.loaded import GivenModels, model_names
+from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, StrPath, is_vectors, listed
+from hyperprobe.options import (
+    CONSISTENCY_CONTROLS,
+    RESULTS,
+    ConsistencyControl,
+    ModelKeywords,
+    ModelOptions,
+    Pll,
+    check_choices,
+    check_seed,
+)
+from hyperprobe.probes.consistency import report
+from hyperprobe.probes.consistency.metrics import level_curve, noun_table, profile, typicality
+from hyperprobe.probes.consistency.nouns import agreement, known_nouns, summary
+from hyperprobe.probes.consistency.outcomes import outcomes
+from hyperprobe.probes.consistency.predictions import predict
+from hyperprobe.probes.consistency.tables import noun_tables, profile_tables, typicality_tables
+from hyperprobe.progress import progress
+from hyperprobe.render.drawn import draw_once
+from hyperprobe.render.labels import with_short_names
+from hyperprobe.render.result import Result
+from hyperprobe.render.table import Table, without_repeated_captions
+from hyperprobe.runs.read import FinishedRun
+from hyperprobe.runs.run import Run
+
+PREDICTIONS = "predictions.parquet"
+# Answers of several word pieces are many here. One text for all of a length is enough then.
+PLL: Pll = "all-masked"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ConsistencyResult(Result):
+    """The run's `folder`, its `predictions`, and the tables made from them alone."""
+
+    command: ClassVar[str] = "consistency"
+    folder: Path
+    predictions: pd.DataFrame
+    metrics: pd.DataFrame
+    levels: pd.DataFrame
+    nouns: pd.DataFrame
+    summary: pd.DataFrame
+    agreement: pd.DataFrame
+    typicality: pd.DataFrame
+
+    @classmethod
+    def read(cls, run: FinishedRun) -> ConsistencyResult:
+        """The result of a finished run. Raises `UserError` if its tables are damaged."""
+        needs = report.TABLES
+        tables = (run.table(f"{name}.csv", needs[name]) for name in needs)
+        return cls(run.folder, run.table(PREDICTIONS), *tables)
+
+    def tables(self) -> Sequence[Table]:
+        """The profile of each model, what it knows through and through, and typicality."""
+        return list(self._tables())
+
+    def _tables(self) -> Iterator[Table]:
+        of = with_short_names(
+            {"metrics": self.metrics, "summary": self.summary, "typicality": self.typicality}
+        )
+        yield from without_repeated_captions(profile_tables(of["metrics"]))
+        yield from noun_tables(of["summary"])
+        yield from typicality_tables(of["typicality"])
+
+
+def consistency(
+    models: GivenModels = EMBEDDED,
+    diagnostics: str | Sequence[str] = LM_DIAGNOSTIC_EXTENDED,
+    controls: ConsistencyControl | Sequence[ConsistencyControl] = (),
+    results: StrPath = RESULTS,
+    seed: int = 0,
+    **keywords: Unpack[ModelKeywords],
+) -> ConsistencyResult:
+    """Ask `models` and static vectors in eight ways about the nouns of `diagnostics`.
+
+    `controls`: `random` adds each language model with random weights in its shape. Keywords are
+    the fields of `ModelOptions`, but `pll` is `all-masked` unless it is given. Each (set, model)
+    is stored when it is done, so an interrupted call that is repeated continues. Raises
+    `UserError` on bad input.
+    """
+    models, diagnostics, controls = model_names(models), listed(diagnostics), listed(controls)
+    given = dict(locals())
+    keywords.setdefault("pll", PLL)
+    options = ModelOptions(**keywords)
+    check_seed(seed)
+    check_choices("control", controls, CONSISTENCY_CONTROLS)
+    names = [*models, *EMBEDDED_VECTORS]
+    if "random" in controls:
+        names += [f"{RANDOM}{n}" for n in models if not is_vectors(n) and not n.startswith(RANDOM)]
+    names = list(dict.fromkeys(names))
+    sets = load_sets(diagnostics)
+    settings = {
+        "models": {name: identify(name) for name in names},
+        "diagnostics": {name: of_set.digest for name, of_set in sets.items()},
+        **options.identity(),
+    }
+    run = Run(results, "consistency", settings, given)
+    predictions = _ask(run, names, sets, options)
+    tables = _tables(predictions, seed)
+    short = with_short_names(tables)
+    drawn = draw_once(run, lambda: report.pictures(report.largest_set(short)))
+    files = {f"{name}.csv": table for name, table in tables.items()}
+    run.finish({PREDICTIONS: predictions, **files}, seed, drawn)
+    return ConsistencyResult(run.folder, predictions, **tables)
+
+
+def _ask(
+    run: Run, names: Sequence[str], sets: dict[str, DiagnosticSet], options: ModelOptions
+) -> pd.DataFrame:
+    """The predictions of every model on every set; each is a cell of the run."""
+    held = LastLoaded(partial(load_model, options=options))
+    parts = []
+    with progress("consistency", len(names) * len(sets)) as advance:
+        for name in names:
+            for diagnostic, of_set in sets.items():
+                answer = partial(held.answer, partial(predict, of_set=of_set), name)
+                cell = run.cell(f"{name} on {diagnostic}", answer)
+                parts.append(cell.assign(diagnostic=diagnostic))
+                advance(1)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _tables(predictions: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
+    """All tables of a run, by the name of their file."""
+    asked = outcomes(predictions)
+    nouns = noun_table(asked)
+    known = known_nouns(nouns, asked)
+    return {
+        report.METRICS: profile(nouns, seed),
+        "levels": level_curve(asked),
+        "nouns": known,
+        "summary": summary(nouns, known),
+        "agreement": agreement(nouns),
+        "typicality": typicality(asked),
+    }

@@ -1,0 +1,1 @@
+"""Labelled word pairs: detection, direction and graded entailment."""
