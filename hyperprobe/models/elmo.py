@@ -1,8 +1,9 @@
 """ELMo's language model as LAMA asks it: a slot from both sides.
 
 The score of a word is the mean of the log-probabilities that the forward direction gives it after
-the words before the slot and the backward direction before the words after it. The soft-max is
-cut to the candidates, `<S>` and `</S>`. A candidate of several words has the sum of its words'
+the words before the slot and the backward direction before the words after it. Where candidates
+are ranked, the soft-max is cut to them, `<S>` and `</S>`, as LAMA does; scores are over the whole
+vocabulary. A candidate of several words has the sum of its words'
 scores, the others shown: the mean of what the chain rule gives in both directions.
 
 The LSTMs keep their state from text to text. `zero-state-10` (the default) reads every text ten
@@ -109,27 +110,36 @@ class ElmoModel(WordModel):
         return cls(name, to_device(network, device), tokenizer, {**source, "state": state}, state)
 
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "scoring": "both sides", "soft-max": "candidates"}
+        return {**super().describe(), "scoring": "both sides", "ranking": "soft-max cut"}
 
     # -- questions ----------------------------------------------------------------------------
 
     def _closed(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
+        return self._scored(clozes, candidates, self._vocabulary().tolist(), None)
+
+    def _ranked(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
+        competing = {id for ids in self.split(candidates.words) for id in ids}
+        words = sorted(competing | {self.tokenizer.ids[mark] for mark in (START, END)})
+        return self._scored(clozes, candidates, words, torch.tensor(words, device=self.device))
+
+    def _scored(
+        self,
+        clozes: Sequence[Cloze],
+        candidates: CandidateSet,
+        words: Sequence[int],
+        cut: torch.Tensor | None,
+    ) -> Blocks:
+        """`_blocks`, each candidate asked word by word, with a soft-max over `words`."""
+        row = {id: i for i, id in enumerate(words)}
         asked: dict[tuple[Tokens, Tokens], list[tuple[int, int]]] = {}
         for column, ids in enumerate(self.split(candidates.words)):
             for i, target in enumerate(ids):
-                asked.setdefault((ids[:i], ids[i + 1 :]), []).append((column, target))
-        marks = {self.tokenizer.ids[mark] for mark in (START, END)}
-        competing = sorted(marks | {target for pairs in asked.values() for _, target in pairs})
-        row = {id: i for i, id in enumerate(competing)}
+                asked.setdefault((ids[:i], ids[i + 1 :]), []).append((column, row[target]))
         steps = [
-            Step(*around, *(torch.tensor(side, device=self.device) for side in zip(*[
-                (column, row[target]) for column, target in pairs
-            ], strict=True)))
+            Step(*around, *torch.tensor(pairs, device=self.device).T)
             for around, pairs in asked.items()
-        ]  # fmt: skip
-        words = torch.tensor(competing, device=self.device)
-        blocks = self._blocks(clozes, steps, words, len(candidates))
-        return self._without_unknown(blocks, candidates)
+        ]
+        return self._without_unknown(self._blocks(clozes, steps, cut, len(candidates)), candidates)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         every = self._vocabulary()

@@ -12,7 +12,7 @@ import torch
 from benchmarks import lama_reference as reference
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze, parse_cloze
 from hyperprobe.models import elmo, elmo_files, fconv_files, transformer_xl_files, word_level
-from hyperprobe.models.base import TextModel, as_text_model
+from hyperprobe.models.base import Ranking, TextModel, as_text_model
 from hyperprobe.models.elmo import ElmoModel
 from hyperprobe.models.load import load_model
 from hyperprobe.models.word_level import WordCausalModel, WordModel, lama_tokens
@@ -153,17 +153,26 @@ def load_elmo(originals: Path, state: str) -> ElmoModel:
     return model
 
 
+def ranked_scores(ranking: Ranking) -> np.ndarray:
+    """The scores that a ranking with all candidates at the top is of, in their order."""
+    scores = np.empty_like(ranking.top_score)
+    np.put_along_axis(scores, ranking.top, ranking.top_score, axis=1)
+    return scores
+
+
 def check_subset(
     originals: Path, model: ElmoModel, clozes: list[Cloze], answers: list[Record]
 ) -> None:
     """The original's records over the vocabulary that was cut, `<S>` and `</S>` ranked as well."""
     cut = CandidateSet(tuple(expected_of(originals, "elmo")["vocab_after_optimize_top_layer"]))
-    ranking = model.rank(clozes, cut, [cut.index.get(c.subject or "") for c in clozes], 20)
-    scores = model.score(clozes, cut)
+    gold = [cut.index.get(c.subject or "") for c in clozes]
+    ranking = model.rank(clozes, cut, gold, len(cut))
+    scores = ranked_scores(ranking)
     for i, answer in enumerate(answers):
-        assert [cut.words[j] for j in ranking.top[i]] == [word for word, _, _ in answer["top20"]]
+        best = ranking.top[i, :20]
+        assert [cut.words[j] for j in best] == [word for word, _, _ in answer["top20"]]
         values = [value for _, _, value in answer["top20"]]
-        assert np.abs(ranking.top_score[i] - values).max() < LIMIT
+        assert np.abs(ranking.top_score[i, :20] - values).max() < LIMIT
         gold = answer["gold"]
         assert ranking.gold_rank[i] == (gold["rank_full"] if gold else 0)
         for word, value in answer["candidates"].items():
@@ -177,12 +186,17 @@ def test_elmo_as_the_original(originals: Path, state: str):
     key = state.replace("-", "_")
     clozes, answers = elmo_answers(originals, model, f"full_{key}")
     check_open(model, clozes, answers)
+    for cloze, answer in zip(clozes, answers, strict=True):
+        values = answer["candidates"]
+        (scores,) = model.score([cloze], CandidateSet(tuple(values)))
+        for value, score in zip(values.values(), scores, strict=True):
+            assert score == -np.inf if value is None else abs(score - value) < LIMIT
     _, answers = elmo_answers(originals, model, f"subset_{key}")
     check_subset(originals, model, clozes, answers)
     # The two marks take part in the soft-max where they do not compete, too.
     cut = expected_of(originals, "elmo")["vocab_after_optimize_top_layer"]
     words = CandidateSet(tuple(word for word in cut if word not in ("<S>", "</S>")))
-    scores = model.score(clozes[:3], words)
+    scores = ranked_scores(model.rank(clozes[:3], words, [None] * 3, len(words)))
     for row, answer in zip(scores, answers, strict=False):
         for word, value in answer["candidates"].items():
             assert value is None or abs(row[words.index[word]] - value) < LIMIT
@@ -344,10 +358,13 @@ def test_elmo_scores_equal_the_naive_ones(shape: str, state: str, tmp_path: Path
     )
     candidates = CandidateSet((*known, "unheard-of"))
     scores = model.score(CLOZES, candidates)
-    assert np.isneginf(scores[:, -1]).all()
+    ranked = ranked_scores(model.rank(CLOZES, candidates, [None] * len(CLOZES), len(candidates)))
+    assert np.isneginf(scores[:, -1]).all() and np.isneginf(ranked[:, -1]).all()
     ranking, _ = model.rank_open(CLOZES, ["bird"] * len(CLOZES), 5)
     for i in range(len(CLOZES)):
         expected = [float(cut[i, kept.index(ids[word])]) for word in known]
+        assert np.abs(ranked[i, :-1] - expected).max() < 1e-5
+        expected = [float(whole[i, ids[word]]) for word in known]
         assert np.abs(scores[i, :-1] - expected).max() < 1e-5
         assert ranking.top[i].tolist() == whole[i].topk(5).indices.tolist()
         assert abs(ranking.gold_score[i] - float(whole[i, ids["bird"]])) < 1e-5
