@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from hyperprobe.analysis.variants import ask_again
 from hyperprobe.cloze import CandidateSet
-from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.load import family, load_model
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.lama import probe
@@ -99,18 +100,19 @@ def test_gpt_1_knows_whole_words_and_its_vocabulary_is_lower_case(models: list[s
 
 @pytest.mark.parametrize("number", range(3))
 def test_zero_shot_and_its_analyses_ask_them(number: int, models: list[str]):
-    frame = load_diagnostic("lm-diagnostic")
-    frame = frame[frame["hypernym"].isin(("fish", "vegetable", "tool"))]
+    asked_set = load_set("lm-diagnostic")
+    kept = asked_set.frame["hypernym"].isin(("fish", GONE, "tool"))
+    asked_set = replace(asked_set, frame=asked_set.frame[kept])
     for name in (models[number], f"random:{models[number]}"):
         model = load_model(name)
         for article in ("gold", "marginal"):
-            table = predict(model, frame, article)  # type: ignore[arg-type]
+            table = predict(model, asked_set, article)  # type: ignore[arg-type]
             singular = table[(table["model"] == name) & (table["probe"] == "singular")]
             assert len(singular) == 6
             assert (singular["gold_rank"] > 0).tolist() == (singular["gold"] != GONE).tolist()
             outcomes = outcome_table(table[table["model"] == name])
             assert outcomes["singular_pmi"].notna().all()
-    varied = ask_again(model, frame, "gold")
+    varied = ask_again(model, asked_set, "gold")
     assert varied["variant"].nunique() > 5 and (varied["gold_rank"] > 0).any()
 
 
