@@ -154,11 +154,11 @@ class ElmoModel(WordModel):
     ) -> Blocks:
         """(indices of clozes, scores [n_indices, n_candidates]), block after block; the soft-max
         is cut to `words` (none: it is over the vocabulary)."""
+        n_words = len(self.tokenizer) if words is None else len(words)
+        size = max(self.max_rows // 4, BLOCK_NUMBERS // max(n_words, n_candidates))
         with torch.inference_mode():
             sides = [self.sides(clozes, step.before, step.after) for step in steps]
-            for some in torch.split(
-                torch.arange(len(clozes)), max(64, BLOCK_NUMBERS // n_candidates)
-            ):
+            for some in torch.split(torch.arange(len(clozes)), size):
                 scores = torch.zeros(len(some), n_candidates, device=self.device)
                 for step, of in zip(steps, sides, strict=True):
                     for side in (of.forward, of.backward):

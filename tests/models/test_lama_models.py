@@ -389,6 +389,26 @@ def test_a_candidate_of_several_words_is_the_sum_over_them_with_the_others_shown
         assert value == pytest.approx(expected, abs=1e-5)
 
 
+def test_the_soft_max_is_held_for_a_few_texts_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model = load(f"elmo:{save_elmo(tmp_path)}")
+    known = CandidateSet(("bird", "fish"))
+    many = [Cloze(str(i), f"A robin {'is ' * (i % 7)}", ".") for i in range(150)]
+    expected = model.score(many, known)
+    sizes, logits = [], model.model.logits
+
+    def watched(states: torch.Tensor, words: torch.Tensor | None) -> torch.Tensor:
+        result = logits(states, words)
+        sizes.append(result.numel())
+        return result
+
+    monkeypatch.setattr(model.model, "logits", watched)
+    monkeypatch.setattr(elmo, "BLOCK_NUMBERS", 70 * len(model.tokenizer))
+    assert np.abs(model.score(many, known) - expected).max() < 1e-5
+    assert max(sizes) == 70 * len(model.tokenizer)  # of the vocabulary, however few candidates
+
+
 def test_the_reference_order_starts_from_zeros_at_each_question(tmp_path: Path):
     model = load(f"elmo:{save_elmo(tmp_path)}?state=reference-order")
     known = CandidateSet(("bird", "fish", "tree"))
