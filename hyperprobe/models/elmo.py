@@ -242,7 +242,8 @@ class ElmoModel(WordModel):
             outputs, state = self.model.read(
                 direction, vectors[ids], lengths, state, PASSES[self.state], asked
             )
-            side[list(batch)] = outputs[torch.arange(len(chosen)), n_before - 1]
+            every = torch.arange(len(chosen), device=self.device)
+            side[list(batch)] = outputs[every, n_before - 1]
             if states is not None:
                 state = kept(states[direction], state)
             after.append(state)
