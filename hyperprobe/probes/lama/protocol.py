@@ -2,7 +2,7 @@
 
 In its order: rows without both labels, texts of more than 100 words, objects
 outside the vocabulary, objects that the models do not write as one token, and
-facts that more raters deny than confirm are left out; then, where a template
+facts that fewer than half of the raters confirm are left out; then, where a template
 asks, repetitions of a (subject, object) pair.
 """
 
@@ -41,7 +41,7 @@ class Evidence(Document):
 
 
 class Rating(Document):
-    """What a rater said of a fact: yes, no, or anything else, which does not count."""
+    """What a rater said of a fact: yes, or anything else, which counts as no."""
 
     judgment: str | None
 
@@ -248,6 +248,6 @@ def _lowercase(fact: Fact) -> Fact:
 
 
 def _is_denied(row: dict[str, Any]) -> bool:
-    """Whether more raters said no than yes; a tie keeps the fact."""
-    votes = Counter(rating["judgment"] for rating in row.get("judgments") or ())
-    return votes["no"] > votes["yes"]
+    """Whether fewer than half of the raters said yes; a tie keeps the fact."""
+    said_yes = [rating["judgment"] == "yes" for rating in row.get("judgments") or ()]
+    return 2 * sum(said_yes) < len(said_yes)

@@ -8,7 +8,6 @@ it to the common vocabulary and looks the object up among the best 10,000.
 
 import json
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,8 +89,10 @@ def reference_ranks(
         if any(part not in known for part in row["obj_label"].split(" ")):
             dropped += 1
             continue
-        votes = Counter(vote["judgment"] for vote in row.get("judgments", []))
-        if votes["no"] > votes["yes"]:
+        yes, no = 0, 0
+        for vote in row.get("judgments", []):
+            yes, no = (yes + 1, no) if vote["judgment"] == "yes" else (yes, no + 1)
+        if no > yes:
             continue
         if template is not None:
             pair = (row["sub_label"], row["obj_label"])

@@ -68,6 +68,21 @@ def test_rows_are_left_out_in_the_reference_codes_order(tmp_path: Path):
     assert counts["n_facts"] == 4
 
 
+def test_every_judgment_but_yes_is_a_no(tmp_path: Path):
+    """As in the reference code, which counts `skip`, `maybe`, spellings and nothing at all."""
+    rows = [
+        fact("Louvre", "Paris", judgments=[*votes("yes"), {"judgment": None}]),
+        fact("Forum", "Rome", judgments=votes("yes", "skip", "skip")),
+        fact("Dante", "Rome", judgments=votes("skip")),
+        fact("Zola", "Paris", judgments=votes("yes", "Yes", "maybe")),
+        fact("Hugo", "Paris", judgments=votes("yes", "yes", "skip", "no")),
+        fact("Proust", "Paris", judgments=[]),
+    ]
+    facts, counts = select(relation(write_rows(tmp_path / "P1.jsonl", rows)), vocabulary())
+    assert [fact.subject for fact in facts] == ["Louvre", "Hugo", "Proust"]
+    assert counts["n_denied"] == 3
+
+
 def test_without_a_template_sentences_are_asked_and_not_deduplicated(tmp_path: Path):
     short = fact("Squad", "bird", masked_sentences=["A [MASK] and a [MASK] sang."])
     long = fact("Squad", "bird", masked_sentences=["word " * 100 + "[MASK]"])
