@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import pandas as pd
 
-from hyperprobe.cloze import SLOT, CandidateSet
+from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import ClozeModel, shared_words
 from hyperprobe.models.load import LastLoaded, identify, load_model
@@ -58,7 +58,7 @@ from hyperprobe.probes.lama.predictions import (
     predict_negated,
 )
 from hyperprobe.probes.lama.prompts import Prompts
-from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, select
+from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, has_slot, select
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
 from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
 from hyperprobe.render.drawn import draw_once
@@ -240,7 +240,7 @@ def _with_negation(relation: Relation, facts: list[Fact]) -> list[Fact]:
     """The facts that can be negated: all by a template, else those that bring a sentence."""
     if relation.template is not None:
         return facts if relation.negated else []
-    return [fact for fact in facts if SLOT in fact.negated]
+    return [fact for fact in facts if has_slot(fact.negated)]
 
 
 def _nothing_left(selected: Selected) -> str:

@@ -93,6 +93,23 @@ def test_without_a_template_sentences_are_asked_and_not_deduplicated(tmp_path: P
     assert (cloze.left, cloze.right) == ("A ", " and a [MASK] sang.")
 
 
+def test_two_masked_sentences_are_asked_as_two(tmp_path: Path):
+    rows = [
+        fact("Dante", "Rome", masked_sentences=["Dante wrote.", "He died in [MASK] [MASK]."]),
+        fact("Zola", "Paris", masked_sentences=["He died in [MASK].", "He wrote.", "A lot."]),
+        fact("Hugo", "Paris", masked_sentences=["He died in [MASK]."], negated=["No.", "[MASK]."]),
+    ]
+    path = write_rows(tmp_path / "test.jsonl", rows)
+    facts, _ = select(relation(path, template=None), vocabulary())
+    assert [fact.cloze(None).sentences("X") for fact in facts] == [
+        ("Dante wrote.", "He died in X [MASK]."),
+        ("He died in X.", "He wrote. A lot."),
+        ("He died in X.",),
+    ]
+    assert facts[2].cloze(None, negated=True).sentences("X") == ("No.", "X.")
+    assert facts[0].cloze("[X] died in [Y] .").sentences("X") == ("Dante died in X .",)
+
+
 def test_lowercase_spares_the_slot(tmp_path: Path):
     row = fact("Robin", "Bird", masked_sentences=["The Robin is a [MASK]."])
     path = write_rows(tmp_path / "test.jsonl", [row])
