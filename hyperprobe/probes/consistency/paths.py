@@ -44,6 +44,7 @@ class Paths:
         self._can_spell = can_spell
         self.taxonomy = items.of_set.taxonomy
         self._levels: dict[tuple[str, str], Level | None] = {}
+        self._kinds: dict[str, list[tuple[str, str]]] = {}
         self._above: dict[str | None, frozenset[str]] = {}
         self._true: dict[str | None, frozenset[str]] = {}
 
@@ -108,16 +109,27 @@ class Paths:
 
     def _level(self, node: str, parent: str) -> Level | None:
         names = self.taxonomy.words(node)
-        right, others = commonest(names), set()
-        for sibling in self.taxonomy.children(parent):
-            words = self.taxonomy.words(sibling)
-            if sibling != node and not set(names) & set(words):
-                others.add(commonest(words))
-        ordered = sorted(others - {right}, key=lambda word: (-frequency(word), word))
-        candidates = self.spelled([right, *ordered])[:MOST]
+        right = commonest(names)
+        others = dict.fromkeys(
+            word
+            for word, sibling in self._most_frequent_kinds(parent)
+            if sibling != node and not set(names) & set(self.taxonomy.words(sibling))
+        )
+        candidates = self.spelled(list(dict.fromkeys([right, *others])))[:MOST]
         if len(candidates) < LEAST or candidates[0] != right or not self.outside(parent):
             return None
         return Level(node, parent, CandidateSet(tuple(candidates)))
+
+    def _most_frequent_kinds(self, parent: str) -> list[tuple[str, str]]:
+        """(usual name, node) of the most frequent kinds of `parent`, more than are needed."""
+        if parent not in self._kinds:
+            kinds = [
+                (commonest(self.taxonomy.words(kind)), kind)
+                for kind in self.taxonomy.children(parent)
+            ]
+            kinds.sort(key=lambda pair: (-frequency(pair[0]), pair))
+            self._kinds[parent] = kinds[: 4 * MOST]
+        return self._kinds[parent]
 
     def spelled(self, words: Sequence[str]) -> list[str]:
         """Those of the words that the model can spell."""

@@ -80,16 +80,23 @@ class Items:
     def clozes(self, template: str) -> list[Cloze]:
         return [self.cloze(template, noun) for noun in self.nouns]
 
+    @cached_property
+    def _rows(self) -> list[Row]:
+        columns = self.frame[["hyponym", "hypernym", "synset", "zipf"]].to_dict("records")
+        # Synonyms are one item in a bootstrap; a word without a synset is its own.
+        return [
+            {
+                "item": one["hyponym"],
+                "hypernym": one["hypernym"],
+                "synset": one["synset"] or one["hyponym"],
+                "zipf": one["zipf"],
+            }
+            for one in columns
+        ]
+
     def about(self, i: int) -> Row:
         """What the rows of the i-th noun say of it."""
-        row = self.frame.iloc[i]
-        return {
-            "item": row["hyponym"],
-            "hypernym": row["hypernym"],
-            # Synonyms are one item in a bootstrap; a word without a synset is its own.
-            "synset": row["synset"] or row["hyponym"],
-            "zipf": row["zipf"],
-        }
+        return self._rows[i]
 
     def of_category(self, category: str) -> list[int]:
         """The nouns of a category."""

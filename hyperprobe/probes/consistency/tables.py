@@ -70,8 +70,8 @@ def noun_tables(summary: pd.DataFrame) -> Iterator[Table]:
                 "expected": number("n_expected", 1),
                 "lucky": count("n_lucky"),
                 "reliability": number("generalisability"),
-                "noun, %": mean("share_noun"),
-                "probe, %": mean("share_probe"),
+                "noun %": mean("share_noun"),
+                "probe %": mean("share_probe"),
             },
             "Known: right in every question of every probe. Expected: so many if the probes had "
             "nothing to do with each other within a category. Lucky: right when asked plainly, "
