@@ -37,19 +37,19 @@ from hyperprobe.options import (
     check_choices,
     check_seed,
 )
-from hyperprobe.probes.lama import report
+from hyperprobe.probes.lama import report, tables
 from hyperprobe.probes.lama.asked import relations_asked, words_asked
 from hyperprobe.probes.lama.factors import with_factors
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
     compare_on_facts,
-    consistency,
     correlations,
     p_at_k,
     summarise_facts,
     summarise_mentions,
     summarise_negated,
 )
+from hyperprobe.probes.lama.paraphrases import consistency
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
     predict_facts,
@@ -108,14 +108,14 @@ class LamaResult(Result):
 
     def tables(self) -> list[Table]:
         """Facts kept, P@1 per relation and in all, examples, and what was asked besides."""
-        return list(report.tables(with_short_names(self.files()), self.seed))
+        return list(tables.tables(with_short_names(self.files()), self.seed))
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Every frame by its file name in the folder."""
         return {
-            report.PREDICTIONS: self.predictions,
-            report.METRICS: self.metrics,
-            report.FACTS: self.facts,
+            tables.PREDICTIONS: self.predictions,
+            tables.METRICS: self.metrics,
+            tables.FACTS: self.facts,
             **self.frames,
         }
 
