@@ -47,6 +47,18 @@ class Cloze:
             at += len(word) - len(SLOT)
         return whole[: at - 1], whole[at:]
 
+    def joined(self, between: str) -> Cloze:
+        """The cloze as one text, with `between` instead of the space between its sentences."""
+        if self.second is None:
+            return self
+        left, right, at = self.left, self.right, self.second
+        if at <= len(left):
+            left = left[: at - 1] + between + left[at:]
+        else:
+            at -= len(left) + len(SLOT)
+            right = right[: at - 1] + between + right[at:]
+        return replace(self, left=left, right=right, second=None)
+
     def shortened(self, left: str, right: str) -> Cloze:
         """The cloze with an end of its left side and a beginning of its right side alone."""
         second = self.second

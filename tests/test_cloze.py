@@ -29,6 +29,17 @@ def test_a_text_may_be_two_sentences():
     assert Cloze("x", "It sings. A ", ".").sentences("bird") == ("It sings. A bird.",)
 
 
+def test_two_sentences_joined_by_another_mark():
+    after = Cloze("x", "It sings. A robin is a ", ".", second=10).joined(" <eos> ")
+    assert (after.text, after.second) == ("It sings. <eos> A robin is a [MASK].", None)
+    behind = Cloze("x", "A ", " flies. It sings.", second=len("A [MASK] flies. "))
+    assert behind.joined(" </s> ").text == "A [MASK] flies. </s> It sings."
+    touching = Cloze("x", "A ", " It sings.", second=len("A [MASK] "))
+    assert touching.joined("|").text == "A [MASK]|It sings."
+    assert Cloze("x", "A. ", " sings.", second=3).joined("|").text == "A.|[MASK] sings."
+    assert Cloze("x", "A ", ".").joined("|") == Cloze("x", "A ", ".")
+
+
 def test_a_shortened_text_is_two_sentences_as_long_as_it_has_a_part_of_both():
     after = Cloze("x", "It sings. A robin is a ", ".", second=10)
     assert after.shortened("sings. A robin is a ", ".").sentences("b") == (
