@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -43,9 +43,17 @@ TRIM_EVERY = 8  # blocks
 PAIRS = 100_000  # of a cloze and its word, in one block
 Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
-Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, positions of the slot's masks
-# Token ids -> position -> [(token that is asked there, row of the score that it adds to)]
-Asked = dict[tuple[int, ...], dict[int, list[tuple[int, int]]]]
+Text = tuple[tuple[int, ...], int]  # token ids, and how many of them are the first sentence's
+# Text -> position -> [(token that is asked there, row of the score that it adds to)]
+Asked = dict[Text, dict[int, list[tuple[int, int]]]]
+
+
+class Row(NamedTuple):
+    """A text, how many of its tokens are the first sentence's, and where the slot's masks are."""
+
+    ids: tuple[int, ...]
+    n_first: int
+    positions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -163,8 +171,13 @@ class MaskedModel(LanguageModel):
         mask, mask_id = self.tokenizer.mask_token, self.tokenizer.mask_token_id
         limit = self.max_tokens
         rows = []
-        encoded = self.tokenise([cloze.fill(mask * n_slot).replace(SLOT, mask) for cloze in clozes])
-        for cloze, ids in zip(clozes, encoded, strict=True):
+        encoded = self._texts(
+            [
+                [text.replace(SLOT, mask) for text in cloze.sentences(mask * n_slot)]
+                for cloze in clozes
+            ]
+        )
+        for cloze, (ids, n_first) in zip(clozes, encoded, strict=True):
             positions = tuple(i for i, token in enumerate(ids) if token == mask_id)
             if len(positions) != n_slot + cloze.right.count(SLOT):
                 raise UserError(f"{cloze.id}: the text itself holds {mask}: take it out")
@@ -172,17 +185,40 @@ class MaskedModel(LanguageModel):
                 raise UserError(
                     f"{cloze.id}: {len(ids)} tokens are more than {self.name} reads: shorten it"
                 )
-            rows.append((tuple(ids), positions[:n_slot]))
+            rows.append(Row(ids, n_first, positions[:n_slot]))
         return rows
+
+    def _texts(self, sentences: Sequence[Sequence[str]]) -> list[Text]:
+        """Texts of one or two sentences: `[CLS] a [SEP]`, `[CLS] a [SEP] b [SEP]`."""
+        firsts = self.tokenise([first for first, *_ in sentences])
+        more = [second for _, *rest in sentences for second in rest]
+        seconds = iter(self.tokenise(more) if more else [])
+        n_opening = len(self._text_opening) if more else 0
+        texts = []
+        for first, (_, *rest) in zip(firsts, sentences, strict=True):
+            behind = [token for _ in rest for token in next(seconds)[n_opening:]]
+            texts.append(((*first, *behind), len(first)))
+        return texts
+
+    def _segments(self, rows: Sequence[Row], ids: torch.Tensor) -> dict[str, torch.Tensor]:
+        """What tells a model that is told (BERT) which tokens are the second sentence's."""
+        n_kinds = getattr(self.model.config, "type_vocab_size", None) or 0
+        if n_kinds < 2 or all(row.n_first == len(row.ids) for row in rows):
+            return {}
+        segments = torch.zeros_like(ids)
+        for i, row in enumerate(rows):
+            segments[i, row.n_first : len(row.ids)] = 1
+        return {"token_type_ids": segments}
 
     def _slot_log_probs(self, rows: Sequence[Row]) -> torch.Tensor:
         """Log-probabilities [n_rows, n_positions, vocabulary] at the positions of each row."""
-        ids, attention = self._padded([row for row, _ in rows])
-        n_positions = len(rows[0][1])
+        ids, attention = self._padded([row.ids for row in rows])
+        inputs = {"input_ids": ids, "attention_mask": attention, **self._segments(rows, ids)}
+        n_positions = len(rows[0].positions)
         of_rows = [i for i in range(len(rows)) for _ in range(n_positions)]
-        positions = [position for _, of_row in rows for position in of_row]
+        positions = [position for row in rows for position in row.positions]
         with head_sees(self.model.base_model, of_rows, positions):
-            logits = self.model(input_ids=ids, attention_mask=attention).logits[0]
+            logits = self.model(**inputs).logits[0]
         return self._log_probs(logits).view(len(rows), n_positions, -1)
 
     def _blocks(self, clozes: Sequence[Cloze], steps: list[Step], n_candidates: int) -> Blocks:
@@ -190,7 +226,7 @@ class MaskedModel(LanguageModel):
         encoded = {size: self._encode(clozes, size) for size in {len(s.slot) for s in steps}}
         shortest = encoded[min(encoded)]
         # Longest first; equal texts side by side, so that one block runs them once.
-        order = sorted(range(len(clozes)), key=lambda i: (-len(shortest[i][0]), shortest[i]))
+        order = sorted(range(len(clozes)), key=lambda i: (-len(shortest[i].ids), shortest[i]))
         size = max(self.max_rows, BLOCK_NUMBERS // n_candidates)
         with progress(f"scoring with {self.name}", len(clozes) * len(steps)) as advance:
             for start in range(0, len(order), size):
@@ -209,9 +245,10 @@ class MaskedModel(LanguageModel):
     ) -> None:
         """Add to `scores` what `step` says about each row; equal rows are run once."""
         where: dict[Row, list[int]] = {}
-        for i, (ids, positions) in enumerate(rows):
+        for i, (ids, n_first, positions) in enumerate(rows):
             shown = _shown(ids, positions, step.slot)
-            where.setdefault((shown, tuple(positions[j] for j in step.at)), []).append(i)
+            row = Row(shown, n_first, tuple(positions[j] for j in step.at))
+            where.setdefault(row, []).append(i)
         distinct = list(where)
 
         def run(batch: list[int]) -> None:
@@ -227,7 +264,7 @@ class MaskedModel(LanguageModel):
             advance(len(rows_of))
 
         with torch.inference_mode():
-            self._in_batches([len(ids) for ids, _ in distinct], run)
+            self._in_batches([len(row.ids) for row in distinct], run)
 
     # -- questions ------------------------------------------------------------------
 
@@ -288,9 +325,9 @@ class MaskedModel(LanguageModel):
             distinct = list(dict.fromkeys(clozes[i] for i in rows))
             encoded = dict(zip(distinct, self._encode(distinct, size), strict=True))
             for i in rows:
-                text, positions = encoded[clozes[i]]
+                text, n_first, positions = encoded[clozes[i]]
                 for at, piece in enumerate(ids[i]):
-                    shown = _shown(text, positions, self._slot(ids[i], at))
+                    shown = _shown(text, positions, self._slot(ids[i], at)), n_first
                     asked.setdefault(shown, {}).setdefault(positions[at], []).append((piece, i))
         scores = torch.zeros(len(clozes), 1, dtype=self.precision, device=self.device)
         # The texts of one batch are asked at equally many positions.
@@ -302,14 +339,14 @@ class MaskedModel(LanguageModel):
 
     def _add_texts(
         self,
-        texts: Sequence[tuple[tuple[int, ...], dict[int, list[tuple[int, int]]]]],
+        texts: Sequence[tuple[Text, dict[int, list[tuple[int, int]]]]],
         scores: torch.Tensor,
         advance: Callable[[int], None],
     ) -> None:
         """Add to `scores` what the model says in each text at the positions that are asked."""
 
         def run(batch: list[int]) -> None:
-            rows = [(texts[i][0], tuple(texts[i][1])) for i in batch]
+            rows = [Row(*texts[i][0], tuple(texts[i][1])) for i in batch]
             log_probs = self._slot_log_probs(rows)
             found = [
                 (k, j, piece, row)
@@ -322,7 +359,7 @@ class MaskedModel(LanguageModel):
             scores.index_put_((row, torch.zeros_like(row)), said, accumulate=True)
             advance(len(found))
 
-        self._in_batches([len(ids) for ids, _ in texts], run)
+        self._in_batches([len(ids) for (ids, _), _ in texts], run)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         vocabulary = self._vocabulary()

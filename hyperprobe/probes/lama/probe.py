@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import pandas as pd
 
-from hyperprobe.cloze import SLOT, CandidateSet
+from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import ClozeModel, shared_words
 from hyperprobe.models.load import LastLoaded, identify, load_model
@@ -37,19 +37,19 @@ from hyperprobe.options import (
     check_choices,
     check_seed,
 )
-from hyperprobe.probes.lama import report
+from hyperprobe.probes.lama import report, tables
 from hyperprobe.probes.lama.asked import relations_asked, words_asked
 from hyperprobe.probes.lama.factors import with_factors
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
     compare_on_facts,
-    consistency,
     correlations,
     p_at_k,
     summarise_facts,
     summarise_mentions,
     summarise_negated,
 )
+from hyperprobe.probes.lama.paraphrases import consistency
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
     predict_facts,
@@ -58,7 +58,7 @@ from hyperprobe.probes.lama.predictions import (
     predict_negated,
 )
 from hyperprobe.probes.lama.prompts import Prompts
-from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, select
+from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, has_slot, select
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
 from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
 from hyperprobe.render.drawn import draw_once
@@ -108,14 +108,14 @@ class LamaResult(Result):
 
     def tables(self) -> list[Table]:
         """Facts kept, P@1 per relation and in all, examples, and what was asked besides."""
-        return list(report.tables(with_short_names(self.files()), self.seed))
+        return list(tables.tables(with_short_names(self.files()), self.seed))
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Every frame by its file name in the folder."""
         return {
-            report.PREDICTIONS: self.predictions,
-            report.METRICS: self.metrics,
-            report.FACTS: self.facts,
+            tables.PREDICTIONS: self.predictions,
+            tables.METRICS: self.metrics,
+            tables.FACTS: self.facts,
             **self.frames,
         }
 
@@ -240,7 +240,7 @@ def _with_negation(relation: Relation, facts: list[Fact]) -> list[Fact]:
     """The facts that can be negated: all by a template, else those that bring a sentence."""
     if relation.template is not None:
         return facts if relation.negated else []
-    return [fact for fact in facts if SLOT in fact.negated]
+    return [fact for fact in facts if has_slot(fact.negated)]
 
 
 def _nothing_left(selected: Selected) -> str:
