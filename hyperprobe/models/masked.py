@@ -17,13 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 
-from hyperprobe.cloze import SLOT, CandidateSet, Cloze
-from hyperprobe.errors import UserError
+from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.models.base import Scores
 from hyperprobe.models.batching import return_freed_memory
 from hyperprobe.models.blocks import Block
@@ -31,29 +30,17 @@ from hyperprobe.models.language import (
     BLOCK_NUMBERS,
     Blocks,
     Boundary,
-    LanguageModel,
     boundary,
-    head_sees,
     no_marks,
 )
+from hyperprobe.models.masked_texts import MaskedTexts, Row, Text, shown_in
 from hyperprobe.options import ModelOptions, Pll
 from hyperprobe.progress import progress
 
 TRIM_EVERY = 8  # blocks
 PAIRS = 100_000  # of a cloze and its word, in one block
-Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
-
-Text = tuple[tuple[int, ...], int]  # token ids, and how many of them are the first sentence's
 # Text -> position -> [(token that is asked there, row of the score that it adds to)]
 Asked = dict[Text, dict[int, list[tuple[int, int]]]]
-
-
-class Row(NamedTuple):
-    """A text, how many of its tokens are the first sentence's, and where the slot's masks are."""
-
-    ids: tuple[int, ...]
-    n_first: int
-    positions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -67,18 +54,7 @@ class Step:
     columns: tuple[torch.Tensor, ...]
 
 
-def _shown(
-    ids: tuple[int, ...], positions: tuple[int, ...], slot: tuple[int | None, ...]
-) -> tuple[int, ...]:
-    """The ids of a text with `slot` at its positions (None is a mask, as it stands there)."""
-    shown = list(ids)
-    for position, token in zip(positions, slot, strict=True):
-        if token is not None:
-            shown[position] = token
-    return tuple(shown)
-
-
-class MaskedModel(LanguageModel):
+class MaskedModel(MaskedTexts):
     """A Hugging Face masked LM as a `ClozeModel`."""
 
     kind = "masked"
@@ -95,7 +71,6 @@ class MaskedModel(LanguageModel):
     ) -> None:
         super().__init__(name, model, tokenizer, source)
         self.pll = pll
-        self._tokenise: Tokenise = self._whole_ids
         self._plans: dict[tuple[CandidateSet, Boundary], list[Step]] = {}
 
     @classmethod
@@ -116,14 +91,6 @@ class MaskedModel(LanguageModel):
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "pll": self.pll}
-
-    def tokenise(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
-        """The token ids of each text, special ones included."""
-        return self._tokenise(texts)
-
-    def tokenise_by(self, rule: Tokenise) -> None:
-        """From now on texts become token ids by `rule`, as a protocol may want."""
-        self._tokenise = rule
 
     def input_embeddings(self) -> torch.nn.Embedding:
         """The table of input vectors [n_rows, dimension], a row for each token."""
@@ -161,66 +128,6 @@ class MaskedModel(LanguageModel):
     def _column(self, pairs: list[tuple[int, int]], side: int) -> torch.Tensor:
         return torch.tensor([pair[side] for pair in pairs], device=self.device)
 
-    # -- texts ----------------------------------------------------------------------
-
-    def _encode(self, clozes: Sequence[Cloze], n_slot: int) -> list[Row]:
-        """For each cloze its token ids with `n_slot` masks, and where these stand.
-
-        Further slots after the first one are shown as masks and not asked.
-        """
-        mask, mask_id = self.tokenizer.mask_token, self.tokenizer.mask_token_id
-        limit = self.max_tokens
-        rows = []
-        encoded = self._texts(
-            [
-                [text.replace(SLOT, mask) for text in cloze.sentences(mask * n_slot)]
-                for cloze in clozes
-            ]
-        )
-        for cloze, (ids, n_first) in zip(clozes, encoded, strict=True):
-            positions = tuple(i for i, token in enumerate(ids) if token == mask_id)
-            if len(positions) != n_slot + cloze.right.count(SLOT):
-                raise UserError(f"{cloze.id}: the text itself holds {mask}: take it out")
-            if len(ids) > limit:
-                raise UserError(
-                    f"{cloze.id}: {len(ids)} tokens are more than {self.name} reads: shorten it"
-                )
-            rows.append(Row(ids, n_first, positions[:n_slot]))
-        return rows
-
-    def _texts(self, sentences: Sequence[Sequence[str]]) -> list[Text]:
-        """Texts of one or two sentences: `[CLS] a [SEP]`, `[CLS] a [SEP] b [SEP]`."""
-        firsts = self.tokenise([first for first, *_ in sentences])
-        more = [second for _, *rest in sentences for second in rest]
-        seconds = iter(self.tokenise(more) if more else [])
-        n_opening = len(self._text_opening) if more else 0
-        texts = []
-        for first, (_, *rest) in zip(firsts, sentences, strict=True):
-            behind = [token for _ in rest for token in next(seconds)[n_opening:]]
-            texts.append(((*first, *behind), len(first)))
-        return texts
-
-    def _segments(self, rows: Sequence[Row], ids: torch.Tensor) -> dict[str, torch.Tensor]:
-        """What tells a model that is told (BERT) which tokens are the second sentence's."""
-        n_kinds = getattr(self.model.config, "type_vocab_size", None) or 0
-        if n_kinds < 2 or all(row.n_first == len(row.ids) for row in rows):
-            return {}
-        segments = torch.zeros_like(ids)
-        for i, row in enumerate(rows):
-            segments[i, row.n_first : len(row.ids)] = 1
-        return {"token_type_ids": segments}
-
-    def _slot_log_probs(self, rows: Sequence[Row]) -> torch.Tensor:
-        """Log-probabilities [n_rows, n_positions, vocabulary] at the positions of each row."""
-        ids, attention = self._padded([row.ids for row in rows])
-        inputs = {"input_ids": ids, "attention_mask": attention, **self._segments(rows, ids)}
-        n_positions = len(rows[0].positions)
-        of_rows = [i for i in range(len(rows)) for _ in range(n_positions)]
-        positions = [position for row in rows for position in row.positions]
-        with head_sees(self.model.base_model, of_rows, positions):
-            logits = self.model(**inputs).logits[0]
-        return self._log_probs(logits).view(len(rows), n_positions, -1)
-
     def _blocks(self, clozes: Sequence[Cloze], steps: list[Step], n_candidates: int) -> Blocks:
         """(indices of clozes, scores [n_indices, n_candidates]), block after block."""
         encoded = {size: self._encode(clozes, size) for size in {len(s.slot) for s in steps}}
@@ -246,7 +153,7 @@ class MaskedModel(LanguageModel):
         """Add to `scores` what `step` says about each row; equal rows are run once."""
         where: dict[Row, list[int]] = {}
         for i, (ids, n_first, positions) in enumerate(rows):
-            shown = _shown(ids, positions, step.slot)
+            shown = shown_in(ids, positions, step.slot)
             row = Row(shown, n_first, tuple(positions[j] for j in step.at))
             where.setdefault(row, []).append(i)
         distinct = list(where)
@@ -327,7 +234,7 @@ class MaskedModel(LanguageModel):
             for i in rows:
                 text, n_first, positions = encoded[clozes[i]]
                 for at, piece in enumerate(ids[i]):
-                    shown = _shown(text, positions, self._slot(ids[i], at)), n_first
+                    shown = shown_in(text, positions, self._slot(ids[i], at)), n_first
                     asked.setdefault(shown, {}).setdefault(positions[at], []).append((piece, i))
         scores = torch.zeros(len(clozes), 1, dtype=self.precision, device=self.device)
         # The texts of one batch are asked at equally many positions.
