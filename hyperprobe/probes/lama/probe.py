@@ -25,6 +25,7 @@ from hyperprobe.names import (
     FREQ,
     RANDOM,
     StrPath,
+    in_papers_order,
     is_vectors,
     listed,
 )
@@ -257,7 +258,7 @@ def _nothing_left(selected: Selected) -> str:
 def _names(models: Sequence[str], randomised: Sequence[str]) -> list[str]:
     """All that is asked: the models, the vectors, and random weights in the shape of some."""
     shuffled = [f"{RANDOM}{name}" for name in randomised if not name.startswith(RANDOM)]
-    return list(dict.fromkeys([*models, *EMBEDDED_VECTORS, *shuffled]))
+    return list(dict.fromkeys([*in_papers_order(models), *EMBEDDED_VECTORS, *shuffled]))
 
 
 def _ask(

@@ -19,6 +19,7 @@ from hyperprobe.probes.lama.tables import (
     extra_tables,
     facts_table,
     relation_tables,
+    systems_table,
 )
 from hyperprobe.render.charts import short_name
 from hyperprobe.render.document import Finding, Part, Picture, Section
@@ -40,7 +41,11 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         files = read_files(run)
         subjects += filter(is_subject, files[METRICS]["model"])
         findings += find(files, label)
-        shown: list[Table | Picture] = [*pictures(files), *aggregate_tables(files[METRICS])]
+        shown: list[Table | Picture] = [
+            *pictures(files),
+            *aggregate_tables(files[METRICS]),
+            *systems_table(files[METRICS]),
+        ]
         results.append(
             Section(
                 f"lama-{label}",

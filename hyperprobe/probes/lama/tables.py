@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from hyperprobe.probes.lama.metrics import FILTERED, MACRO, MICRO, RAW
+from hyperprobe.probes.lama.metrics import FILTERED, MACRO, MICRO, RAW, TYPES
+from hyperprobe.probes.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
 from hyperprobe.render.table import Table, count, make_table, number, share, text
 from hyperprobe.render.terminal import MISSING, percent
 
@@ -23,6 +24,7 @@ DROPPED_WORDS = {
     "n_not_spelled": "letters unknown",
 }
 MAX_EXAMPLES = 8
+CORPORA = (GOOGLE_RE, TREX, CONCEPTNET, SQUAD)  # in the paper's order
 PARTLY = (
     "In brackets: the percentage of facts whose object the model can score, where it is not all; "
     "the others count as wrong."
@@ -36,6 +38,7 @@ def tables(files: Files, seed: int) -> Iterator[Table]:
     yield facts_table(files[FACTS])
     yield from relation_tables(files[METRICS])
     yield from aggregate_tables(files[METRICS])
+    yield from systems_table(files[METRICS])
     yield example_table(files[PREDICTIONS], seed)
     yield from extra_tables(files)
 
@@ -138,6 +141,39 @@ def _means(row: Row) -> tuple[str, str, str]:
         return MISSING, MISSING, MISSING
     by_name = {str(key): value for key, value in row.items()}
     return share("p_at_1")(by_name), share("p_at_10")(by_name), f"{row['mrr']:.3f}"
+
+
+def systems_table(metrics: pd.DataFrame) -> Iterator[Table]:
+    """All systems side by side on LAMA's corpora, in the rows and the order of the paper's Table 2.
+
+    A number stands over all relations of its row; one over fewer, where a system has not
+    answered some, is a dash.
+    """
+    raw = metrics[(metrics["ranking"] == RAW) & metrics["source"].isin(CORPORA)]
+    models = list(dict.fromkeys(raw["model"]))
+    lines = []
+    for source in (source for source in CORPORA if source in set(raw["source"])):
+        rows = raw[raw["source"] == source]
+        names = [name for name in dict.fromkeys(rows["relation"]) if name != MICRO]
+        if source != GOOGLE_RE:  # the others have a row for a type alone
+            names = [name for name in names if name in (*TYPES, MACRO)]
+        for name in names:
+            of = {row["model"]: row for row in rows[rows["relation"] == name].to_dict("records")}
+            n_facts = max(row["n_facts"] for row in of.values())
+            cells = (
+                percent(of[model]["p_at_1"])
+                if model in of and of[model]["n_facts"] == n_facts and _scored(of[model])
+                else MISSING
+                for model in models
+            )
+            lines.append((source, "total" if name == MACRO else name, str(n_facts), *cells))
+    if lines:
+        yield Table(
+            "P@1 in percent, raw, means over relations, as in the LAMA paper's Table 2",
+            ("corpus", "relation", "facts", *models),
+            tuple(lines),
+            source=METRICS,
+        )
 
 
 def example_table(predictions: pd.DataFrame, seed: int) -> Table:

@@ -4,7 +4,12 @@ import pandas as pd
 import pytest
 
 from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts, summarise_negated
-from hyperprobe.probes.lama.tables import aggregate_tables, extra_tables, relation_tables
+from hyperprobe.probes.lama.tables import (
+    aggregate_tables,
+    extra_tables,
+    relation_tables,
+    systems_table,
+)
 from hyperprobe.render.table import Table
 
 
@@ -82,3 +87,27 @@ def test_rows_of_several_sources_name_theirs(file: str):
     )
     (table,) = extra_tables({file: frame})
     assert [row[0] for row in table.rows] == ["trex P1", "mine P1", "trex macro", "mine macro"]
+
+
+def test_all_systems_in_the_rows_of_the_papers_table():
+    parts = []
+    for model, first in (("freq", 1), ("fconv:f", 2), ("bert", 1)):
+        ranks = [first, 3]
+        parts += [
+            predictions(model, "P36", ranks, "trex").assign(type="1-1"),
+            predictions(model, "place_of_death", [1, 1, 1, 2], "google-re"),
+            predictions(model, "mine", ranks, "mine"),
+        ]
+        if model != "fconv:f":  # a system that has not answered all
+            parts.append(predictions(model, "P19", [1, 1, 1, first], "trex").assign(type="N-1"))
+    metrics = summarise_facts(add_filtered_rank(pd.concat(parts)))
+    (table,) = systems_table(metrics)
+    assert table.headers == ("corpus", "relation", "facts", "freq", "fconv:f", "bert")
+    assert table.rows == (
+        ("google-re", "place_of_death", "4", "75.0", "75.0", "75.0"),
+        ("google-re", "total", "4", "75.0", "75.0", "75.0"),
+        ("trex", "1-1", "2", "50.0", "0.0", "50.0"),
+        ("trex", "N-1", "4", "100.0", "–", "100.0"),
+        ("trex", "total", "6", "75.0", "–", "75.0"),
+    )
+    assert list(systems_table(metrics[metrics["source"] == "mine"])) == []
