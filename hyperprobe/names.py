@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -28,8 +29,43 @@ StrPath = str | os.PathLike[str]
 Word = TypeVar("Word", bound=str)
 
 
+@dataclass(frozen=True)
+class Prefixed:
+    """What a name such as `elmo:FOLDER?state=reference-order` says; `choices` are all of the
+    family's, with defaults."""
+
+    family: str
+    path: Path
+    choices: dict[str, str]
+
+
+def prefixed(name: str) -> Prefixed | None:
+    """What a name with a family's prefix says; none for any other name.
+
+    Raises `UserError` for a choice that the family does not have.
+    """
+    family, colon, rest = name.removeprefix(RANDOM).partition(":")
+    if not colon or family not in FAMILIES or not FAMILIES[family].prefixed:
+        return None
+    path, _, asked = rest.partition("?")
+    of_family = FAMILIES[family].choices
+    chosen = {key: values[0] for key, values in of_family.items()}
+    for pair in asked.split("&") if asked else []:
+        key, _, value = pair.partition("=")
+        if value not in of_family.get(key, ()):
+            known = [f"{key}={value}" for key, values in of_family.items() for value in values]
+            remedy = f"choose from {', '.join(known)}" if known else "write the path alone"
+            raise UserError(f"{quoted(name)}: {family} has no {quoted(pair)}: {remedy}")
+        chosen[key] = value
+    if not path:
+        raise UserError(f"{quoted(name)}: no path behind {family}: write {family}:FOLDER")
+    return Prefixed(family, Path(path), chosen)
+
+
 def model_path(name: str) -> Path:
     """Where a model of this name would lie: the files that ship, or a path of the user's."""
+    if of_family := prefixed(name):
+        return of_family.path
     name = name.removeprefix(RANDOM)
     if name in EMBEDDED_VECTORS:
         return EMBEDDED_FOLDER / f"{name}.bin.gz"
@@ -39,6 +75,8 @@ def model_path(name: str) -> Path:
 def file_family(name: str) -> str | None:
     """The family whose file a model of this name is or would be; none for a language model of
     Hugging Face."""
+    if of_family := prefixed(name):
+        return of_family.family
     path = model_path(name)
     if path.is_dir():
         return None
@@ -105,6 +143,7 @@ def _check(name: str) -> None:
                 "yours"
             )
     try:
+        prefixed(name)
         exists = Path(name).exists()
         vectors = name.startswith(RANDOM) and is_vectors(name)
     except (OSError, ValueError) as error:  # too long, or with a null byte

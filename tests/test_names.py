@@ -1,5 +1,6 @@
 """What models may be called, and options that are refused before anything is loaded."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,14 @@ from hyperprobe.diagnostic.build import LM_DIAGNOSTIC
 from hyperprobe.errors import UserError
 from hyperprobe.models import hub
 from hyperprobe.models.load import load_model
-from hyperprobe.names import distinct_models, is_vectors
+from hyperprobe.names import (
+    Prefixed,
+    distinct_models,
+    file_family,
+    is_vectors,
+    model_path,
+    prefixed,
+)
 from hyperprobe.options import check_device
 from hyperprobe.probes.prompts.asked import slug
 from hyperprobe.probes.zero_shot.probe import zero_shot
@@ -50,6 +58,36 @@ def test_a_folder_called_as_the_random_prefix(tmp_path: Path, monkeypatch: pytes
         distinct_models(["random:x"])
     with pytest.raises(UserError, match="no random weights"):
         distinct_models(["random:glove"])
+
+
+def test_a_familys_prefix_and_its_choices():
+    name = "transformer-xl:../my models/x:y?tokens=0.6.2"
+    assert prefixed(name) == prefixed(f"random:{name}")
+    assert prefixed(name) == Prefixed(
+        "transformer-xl", Path("../my models/x:y"), {"memory": "zero", "tokens": "0.6.2"}
+    )
+    assert file_family(name) == "transformer-xl" and not is_vectors(name)
+    assert model_path(f"random:{name}") == Path("../my models/x:y")
+    assert prefixed("elmo:x").choices == {"state": "zero-state-10"}  # type: ignore[union-attr]
+    for other in ("elmo", "./elmo:x", "bert:x", "static:x.vec", "org/elmo:x"):
+        assert prefixed(other) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("elmo:", "no path behind elmo: write elmo:FOLDER"),
+        ("elmo:?state=zero-state-1", "no path behind elmo"),
+        ("elmo:x?state=one", "elmo has no 'state=one': choose from state=zero-state-10, state=z"),
+        ("elmo:x?memory=none", "elmo has no 'memory=none'"),
+        ("elmo:x?state", "elmo has no 'state'"),
+        ("transformer-xl:x?memory=none&", "transformer-xl has no ''"),
+        ("fconv:x?state=one", "fconv has no 'state=one': write the path alone"),
+    ],
+)
+def test_choices_that_a_family_does_not_have(name: str, says: str):
+    with pytest.raises(UserError, match=re.escape(says)):
+        distinct_models(["embedded", name])
 
 
 def test_a_folder_of_vectors_suffix_is_no_vectors_file(tmp_path: Path):

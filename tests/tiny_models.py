@@ -258,6 +258,25 @@ def unigram() -> PreTrainedTokenizerFast:
     return tokenizer
 
 
+def lower_cased() -> transformers.OpenAIGPTTokenizer:
+    """BPE of lower-cased words whose last piece is marked, as GPT-1 has it; it has a token for the
+    end of a line, and none that begins or ends a text."""
+    inner = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    inner.normalizer = normalizers.BertNormalizer(lowercase=True)
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.BpeTrainer(
+        vocab_size=200,
+        special_tokens=["<unk>"],
+        initial_alphabet=LETTERS,
+        end_of_word_suffix="</w>",
+    )
+    inner.train_from_iterator([*TEXT, " ".join(LETTERS)], trainer)
+    state = json.loads(inner.to_str())["model"]
+    vocab = {**state["vocab"], "\n</w>": len(state["vocab"])}
+    merges = [tuple(pair) for pair in state["merges"]]
+    return transformers.OpenAIGPTTokenizer(vocab=vocab, merges=merges)
+
+
 GPT2_SPECIAL = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
 QWEN_SPECIAL = {"eos_token": "<|endoftext|>"}
 BART_SPECIAL = {
@@ -289,6 +308,11 @@ CAUSAL = {
     "GPT2": (
         "gpt2",
         "GPT2LMHeadModel",
+        {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128, "initializer_range": SPREAD},
+    ),
+    "OpenAIGPT": (
+        "gpt1",
+        "OpenAIGPTLMHeadModel",
         {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128, "initializer_range": SPREAD},
     ),
     "Llama": ("llama", "LlamaForCausalLM", LLAMA),
@@ -356,6 +380,7 @@ SEQ2SEQ = {
     ),
 }
 TOKENIZERS = {
+    "gpt1": lower_cased,
     "gpt2": lambda: byte_level(GPT2_SPECIAL),
     "qwen": lambda: byte_level(QWEN_SPECIAL),
     "bart": lambda: byte_level(BART_SPECIAL, mask=True),

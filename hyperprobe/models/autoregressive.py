@@ -25,6 +25,7 @@ from hyperprobe.options import CausalScoring, ModelOptions
 from hyperprobe.progress import progress
 
 Tokens = tuple[int, ...]
+END_OF_LINE = "\n</w>"
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,9 @@ class AutoregressiveModel(LanguageModel):
     def _first_token(self) -> Tokens:
         """What a text begins with that has nothing before its slot: as in pre-training, the
         mark between documents."""
-        for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id):
+        # (GPT-1 has neither; in LAMA's program its texts begin with the end of a line)
+        line = self.tokenizer.get_vocab().get(END_OF_LINE)
+        for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, line):
             if token is not None:
                 return (token,)
         raise UserError(

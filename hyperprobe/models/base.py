@@ -74,7 +74,8 @@ class ClozeModel(Answerer, Protocol):
     def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Scores:
         """Scores [n_clozes, n_candidates]: natural log-probabilities over the whole
         vocabulary for language models, cosines for static vectors (NaN where the
-        subject has no vector, minus infinity for a candidate that has none)."""
+        subject has no vector); minus infinity for a candidate that has no vector, or
+        is no word of a word-level vocabulary."""
 
     def rank(
         self,

@@ -34,7 +34,7 @@ def check_models(names: list[str] | None) -> list[str] | None:
     for name in (distinct := distinct_models(names)):
         path = model_path(name)
         if family := file_family(name):
-            if not path.is_file():
+            if not (path.exists() if FAMILIES[family].prefixed else path.is_file()):
                 kind = "file" if FAMILIES[family].reads_text else "vectors file"
                 raise UserError(f"no {kind} {path}{_did_you_mean(name) or ': check the name'}")
         elif not path.is_dir():

@@ -54,7 +54,8 @@ def boundary(cloze: Cloze) -> Boundary:
 
 
 class LanguageModel(ABC):
-    """A Hugging Face language model as a `ClozeModel`."""
+    """A language model as a `ClozeModel`: one of Hugging Face, or a network and a tokenizer that
+    answer as those do."""
 
     kind: ClassVar[str]
     # The transformers classes that read its weights, and the table of the types that have one.
@@ -67,7 +68,6 @@ class LanguageModel(ABC):
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.device = model.device
-        self._n_rows = embedding_rows(model)
         on_cpu = model.device.type == "cpu"
         self.token_budget = CPU_TOKENS if on_cpu else GPU_TOKENS
         self.max_rows = CPU_ROWS if on_cpu else GPU_ROWS
@@ -78,17 +78,17 @@ class LanguageModel(ABC):
     # -- what a family says of itself -----------------------------------------------------
 
     @classmethod
-    @abstractmethod
     def made(
         cls, name: str, model: Any, tokenizer: Any, source: dict[str, Any], options: ModelOptions
     ) -> LanguageModel:
         """The model, asked as `options` say."""
+        return cls(name, model, tokenizer, source)
 
     @classmethod
-    @abstractmethod
     def certainty(cls, config: Any, classes: Sequence[str]) -> int:
         """How sure a configuration, whose type the family's table has, and the names of the
         model's classes are of this family: the most certain family is taken, 0 is none."""
+        return 0
 
     @classmethod
     def slot_marks(cls, name: str, tokenizer: Any) -> Sequence[str]:
@@ -129,7 +129,7 @@ class LanguageModel(ABC):
     def _known(self, encoded: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """The ids as they are, each of which the embedding table has."""
         texts = [tuple(ids) for ids in encoded]
-        check_rows(self.name, self._n_rows, texts)
+        check_rows(self.name, embedding_rows(self.model), texts)
         return texts
 
     def n_pieces(self, texts: Sequence[str]) -> list[float]:
@@ -210,6 +210,9 @@ class LanguageModel(ABC):
         tokens = self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))
         starts = [token[:1] in "Ġ▁" for token in tokens if token]
         marked = sum(starts) > len(tokens) / 10  # byte-level BPE or SentencePiece
+        ends = [token.removesuffix("</w>") for token in tokens if token and token[-4:] == "</w>"]
+        if len(ends) > len(tokens) / 10:  # GPT-1 marks the last piece of a word
+            return list(dict.fromkeys(word for word in ends if word.isalnum()))
         words = (
             # (byte-level tokens write other letters than a-z as bytes: let it decode them)
             self.tokenizer.convert_tokens_to_string([token]).strip() if marked else token

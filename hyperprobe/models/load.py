@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, Unpack
+from typing import Any, Generic, TypeVar, Unpack, cast
 
 from hyperprobe.errors import UserError
-from hyperprobe.families import FAMILIES
+from hyperprobe.families import FAMILIES, Family
 from hyperprobe.models import pretrained
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.embedding import Encoder
@@ -14,7 +14,7 @@ from hyperprobe.models.hub import only_local
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.loaded import loaded
 from hyperprobe.models.static import StaticModel
-from hyperprobe.names import RANDOM, file_family, is_vectors, model_path
+from hyperprobe.names import RANDOM, file_family, is_vectors, model_path, prefixed
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
 
@@ -30,7 +30,8 @@ def load_model(
     """The model called `name`.
 
     `embedded` is the masked LM that ships and `word2vec` the vectors that ship;
-    a file is read as static vectors; anything else is a Hugging Face folder or
+    a file is read as static vectors, `FAMILY:PATH` as a model of a family with a format of its
+    own (`hyperprobe.families`); anything else is a Hugging Face folder or
     hub name of a masked, causal or sequence-to-sequence LM, whose config says
     which. `random:NAME` has NAME's shape and tokenizer, and random weights of
     a fixed seed. `options` say how it is loaded and asked, or their fields as keywords; of a
@@ -43,17 +44,37 @@ def load_model(
     if held := loaded(name):
         return pretrained.language_model_of(name, *held.pair, options, random, about)
     if family := file_family(name):
-        model: ClozeModel = FAMILIES[family].model_class().load(name, model_path(name), about)
-        return model
+        return _load_own(name, FAMILIES[family], about, options)
     folder, local = _folder(name)
     return pretrained.load_language_model(name, folder, options, random, about, local)
 
 
+def _load_own(
+    name: str, about: Family, source: dict[str, Any], options: ModelOptions
+) -> ClozeModel:
+    """A model of a family that reads files of its own."""
+    keywords: dict[str, Any] = {key: getattr(options, key) for key in about.keywords}
+    if of_family := prefixed(name):
+        keywords |= of_family.choices
+    model: ClozeModel = about.model_class().load(name, model_path(name), source, **keywords)
+    return model
+
+
 def load_network(name: str, options: ModelOptions | None = None) -> LanguageModel:
     """The language model of Hugging Face called `name`. Raises `UserError` for any other."""
-    if is_vectors(name) or not isinstance(model := load_model(name, options), LanguageModel):
+    if is_vectors(name):
         raise UserError(f"{name} holds static vectors, which read no prompt: name a language model")
-    return model
+    _check_transformer(name)
+    return cast(LanguageModel, load_model(name, options))
+
+
+def _check_transformer(name: str) -> None:
+    """Raises `UserError` for a model of a family that reads files of its own."""
+    if not loaded(name) and (family := file_family(name)):
+        raise UserError(
+            f"{name} is of the family {family}, and this needs a model in the format of "
+            "transformers: name another --model"
+        )
 
 
 def load_static(name: str) -> StaticModel:
@@ -94,6 +115,7 @@ def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
     Of a sequence-to-sequence model it is the encoder. `name` as in `load_model`.
     """
     options = options or ModelOptions()
+    _check_transformer(name)
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
         return pretrained.encoder_of(name, *held.pair, options, random, about)
@@ -105,6 +127,7 @@ def config_of(name: str, trust_remote_code: bool = False) -> Any:
     """The Hugging Face configuration of a model, without its weights."""
     if held := loaded(name):
         return held.model.config
+    _check_transformer(name)
     return pretrained.read_config(name, *_folder(name), trust_remote_code)
 
 
@@ -136,6 +159,9 @@ def identify(name: str) -> dict[str, Any]:
     if held := loaded(name):
         return {"sha256": dict(held.digests)}
     path = model_path(name)
+    if of_family := prefixed(name):
+        own = FAMILIES[of_family.family].model_class().files(path)
+        return {"sha256": {file.name: file_digest(file) for file in own}}
     paths = [path] if path.is_file() else sorted(path.glob("*")) if path.is_dir() else []
     return {
         "sha256": {

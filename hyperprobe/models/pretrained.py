@@ -152,7 +152,7 @@ def _read_weights(
     except Exception as error:
         raise UserError(_explain(name, error)) from error
     if not getattr(model, "hf_device_map", None):
-        model = _to_device(model, options.device)
+        model = to_device(model, options.device)
     return model, sorted(report["missing_keys"])
 
 
@@ -172,7 +172,7 @@ def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions
             )
     except Exception as error:
         raise UserError(_explain(name, error)) from error
-    return _to_device(model, options.device)
+    return to_device(model, options.device)
 
 
 def read_config(name: str, folder: str, local: bool, trust_remote_code: bool) -> Any:
@@ -277,7 +277,8 @@ def _bytes_of_weights(folder: Path, dtype: str) -> int:
     return n_numbers * TORCH_DTYPES[dtype].itemsize
 
 
-def _to_device(model: Any, device: str) -> Any:
+def to_device(model: Any, device: str) -> Any:
+    """The model on a device of this name (`ModelOptions`). Raises `UserError`."""
     device = best_device() if device in ("auto", SPREAD) else device
     try:
         return model.to(device)

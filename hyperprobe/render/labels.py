@@ -10,16 +10,21 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from hyperprobe.families import FAMILIES
 from hyperprobe.names import BASELINES, CONTROL_PREFIXES, EMBEDDED, EMBEDDED_VECTORS, RANDOM
 
 COLUMNS = ("model", "other", "source")  # of a frame, with names that may be paths
-PREFIXES = (*CONTROL_PREFIXES, RANDOM)
+PREFIXES = (
+    *CONTROL_PREFIXES,
+    RANDOM,
+    *(f"{family}:" for family, about in FAMILIES.items() if about.prefixed),
+)
 # No other model may be called like these.
 TAKEN = (*BASELINES, EMBEDDED, *EMBEDDED_VECTORS)
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Each name -> as many parts of its end as no other has; prefixes (`control:`) are kept.
+    """Each name -> as many parts of its end as no other has; prefixes (`control:`, `elmo:`) stay.
 
     `/a/bert` is `bert`; `/a/x/final` and `/a/y/final` are `x/final` and `y/final`. Different
     names stay different.

@@ -52,7 +52,9 @@ def without_prior(scores: Scores, prior: NDArray[np.float64]) -> Scores:
     """`scores` [n_items, n_categories] minus the scores [n_categories] of a noun-free prompt.
 
     Pointwise mutual information of noun and category, up to a constant per item, if the scores
-    are log-probabilities (Zhao et al. 2021; Holtzman et al. 2021).
+    are log-probabilities (Zhao et al. 2021; Holtzman et al. 2021). A category that an item cannot
+    have (minus infinity) stays so.
     """
-    result: Scores = np.round(scores - prior, DECIMALS) + 0.0
+    known = np.isfinite(prior)
+    result: Scores = np.round(scores - np.where(known, prior, 0.0), DECIMALS) + 0.0
     return result

@@ -2,7 +2,16 @@
 
 import pytest
 
-from benchmarks import causal, consistency, facts, false_claims, kills, parity, scoring
+from benchmarks import (
+    causal,
+    consistency,
+    facts,
+    false_claims,
+    kills,
+    lama_models,
+    parity,
+    scoring,
+)
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.names import EMBEDDED_VECTORS
@@ -23,6 +32,16 @@ def test_scoring(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     assert "hyperprobe, bf16" in out
     assert "reference protocol, restated: 4 of 4 ranks equal hyperprobe's" in out
     assert "transformers fill-mask pipeline: 2 of 2 ranks equal hyperprobe's" in out
+
+
+def test_lama_models(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(facts, "build_diagnostic", lambda name, size: load_diagnostic(name))
+    some, _ = facts.hypernymy_facts(4, 0)
+    few = [(cloze, WORDS.words[i % len(WORDS)]) for i, (cloze, _) in enumerate(some)]
+    monkeypatch.setattr(lama_models, "hypernymy_facts", lambda n, seed: (few[:n], WORDS))
+    lama_models.main(["--facts", "4", "--divide", "64"])
+    out = capsys.readouterr().out
+    assert out.count("4 of 4") == len(lama_models.MODELS)
 
 
 def test_causal(capsys: pytest.CaptureFixture[str]):

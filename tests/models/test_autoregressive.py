@@ -66,7 +66,9 @@ class Naive:
             bos = self.tokenizer.bos_token_id
             opening = [bos] if self.ids("a", True)[0] == bos else []
             if not opening and n_left == 0:
-                opening = [self.tokenizer.eos_token_id if bos is None else bos]
+                line = self.tokenizer.get_vocab().get("\n</w>")  # GPT-1 has no other mark
+                marks = (bos, self.tokenizer.eos_token_id, line)
+                opening = [next(mark for mark in marks if mark is not None)]
             return self.causal(opening + self.ids(text), len(opening) + n_left)
         if self.config.model_type == "t5":
             return self.t5(cloze, word, scoring)

@@ -160,8 +160,8 @@ def with_settings(rows: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
 def unscored_note(rows: pd.DataFrame) -> str:
     """Which models could not score some items: those count as wrong."""
     notes = [
-        f"{r['model']} has no vector for {r['n_unscored_singular']} singular and "
-        f"{r['n_unscored_plural']} plural hyponyms: counted as wrong."
+        f"{r['model']} cannot score {r['n_unscored_singular']} singular and "
+        f"{r['n_unscored_plural']} plural items: counted as wrong."
         for r in rows.to_dict("records")
         if r["n_unscored_singular"] or r["n_unscored_plural"]
     ]
