@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hyperprobe.diagnostic.corpus import corpus_files
 from hyperprobe.errors import UserError
 from hyperprobe.options import ModelOptions
-from hyperprobe.reading.build import open_or_build
-from hyperprobe.reading.drqa_index import database_of, open_drqa
-from hyperprobe.reading.index import Index
 from hyperprobe.runs.files import corpus_digests, file_digest
 from hyperprobe.runs.run import digest_of
+
+# (what searches and reads is imported when it is needed: most runs of `lama` do neither)
+if TYPE_CHECKING:
+    from hyperprobe.reading.index import Index
 
 N_DOCUMENTS = 5  # that are read for a question, as in the paper
 INDEX = ".npz"
@@ -39,6 +40,8 @@ def check_documents(path: Path) -> list[Path]:
 
     A folder with an index stands for that. Raises `UserError` for what is not there.
     """
+    from hyperprobe.reading.drqa_index import database_of
+
     inside = sorted(path.glob(f"*{INDEX}")) if path.is_dir() else []
     if len(inside) > 1:
         raise UserError(f"{len(inside)} indexes in {path}: name one of them")
@@ -100,6 +103,9 @@ class RetrieveRead:
     @cached_property
     def index(self) -> Index:
         """Raises `UserError` for documents that cannot be read."""
+        from hyperprobe.reading.build import open_or_build
+        from hyperprobe.reading.drqa_index import open_drqa
+
         files = check_documents(self.documents)
         folder = self.results / f"documents-{digest_of(self.identity['documents'])}"
         return (

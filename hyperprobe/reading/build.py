@@ -141,7 +141,7 @@ class _Buckets(dict[str, int]):
     """N-gram -> bucket, each computed once; -1 for a word that says nothing."""
 
     def __missing__(self, ngram: str) -> int:
-        value = self[ngram] = -1 if is_empty(ngram) else bucket(ngram)
+        value = self[ngram] = -1 if is_empty(ngram) else bucket(ngram, N_BUCKETS)
         return value
 
 
