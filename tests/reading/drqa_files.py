@@ -81,6 +81,7 @@ def save_reader(path: Path, words: list[str], change: Any = lambda content: None
         "args": argparse.Namespace(**SETTINGS | args),
     }
     change(content)
-    with mock.patch.dict(sys.modules, {"drqa.reader.data": module}):
+    parents = {name: ModuleType(name) for name in ("drqa", "drqa.reader")}
+    with mock.patch.dict(sys.modules, {**parents, "drqa.reader.data": module}):
         torch.save(content, path)
     return path
