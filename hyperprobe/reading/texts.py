@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hyperprobe.documents import OPENERS, Document, check, parse_json, read_lines
+from hyperprobe.errors import printable
 from hyperprobe.reading.ngrams import normal
 
 PASSAGE = 2_000  # characters, after which a passage of plain text ends with its line
@@ -31,7 +32,7 @@ def read_texts(path: Path, advance: Callable[[int], None] = lambda n: None) -> I
     """The documents of a file, in order; `advance` is called with the size of each.
 
     A passage of plain text ends at an empty line, or at the line that makes it `PASSAGE`
-    characters long; it is called after its file and its first line. Raises `UserError` with file
+    characters long. What has no id is called after its file and its line. Raises `UserError` with file
     and line for what cannot be read.
     """
     inner = path.with_suffix("").suffix if path.suffix in OPENERS else path.suffix
@@ -46,7 +47,10 @@ def _json_texts(path: Path) -> Iterator[Text]:
         if line.strip():
             where = f"{path}, line {number}"
             row = check(JsonText, parse_json(line, where), where)
-            yield Text(f"{path.name}:{number}" if row.id is None else normal(str(row.id)), row.text)
+            yield Text(
+                f"{printable(str(path))}:{number}" if row.id is None else normal(str(row.id)),
+                row.text,
+            )
 
 
 def _passages(path: Path) -> Iterator[Text]:
@@ -59,10 +63,10 @@ def _passages(path: Path) -> Iterator[Text]:
             lines.append(stripped)
             size += len(stripped)
         if lines and (not stripped or size >= PASSAGE):
-            yield Text(f"{path.name}:{first}", "\n".join(lines))
+            yield Text(f"{printable(str(path))}:{first}", "\n".join(lines))
             lines, size = [], 0
     if lines:
-        yield Text(f"{path.name}:{first}", "\n".join(lines))
+        yield Text(f"{printable(str(path))}:{first}", "\n".join(lines))
 
 
 def blocks(files: Sequence[Path], advance: Callable[[int], None]) -> Iterator[list[Text]]:

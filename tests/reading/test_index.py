@@ -99,9 +99,9 @@ def test_documents_of_plain_text_end_at_empty_lines_and_when_they_are_long(
     path = tmp_path / "a.txt"
     path.write_text("one\ntwo\n\n\n three \nfour five six\nseven")
     assert list(texts.read_texts(path)) == [
-        ("a.txt:1", "one\ntwo"),
-        ("a.txt:5", "three\nfour five six"),
-        ("a.txt:7", "seven"),
+        (f"{path}:1", "one\ntwo"),
+        (f"{path}:5", "three\nfour five six"),
+        (f"{path}:7", "seven"),
     ]
 
 
@@ -143,6 +143,16 @@ def test_an_index_is_made_once_by_processes(tmp_path: Path, monkeypatch: pytest.
     path.unlink()  # it is not read again
     second = open_or_build([path], tmp_path / "own")
     assert first.scores("robin oak") == second.scores("robin oak") != []
+
+
+@pytest.mark.usefixtures("few_buckets")
+def test_files_of_one_name_in_two_folders(tmp_path: Path):
+    for name, text in TEXTS.items():
+        (tmp_path / "all" / name).mkdir(parents=True)
+        (tmp_path / "all" / name / "wiki.jsonl").write_text(json.dumps({"text": text}))
+    index = open_or_build(check_documents(tmp_path / "all"), tmp_path / "own")
+    [(column, _)] = index.scores("hammer")
+    assert index.document(column) == (str(tmp_path / "all/e/wiki.jsonl:1"), "hammer")
 
 
 BROKEN: dict[str, tuple[str, str]] = {
