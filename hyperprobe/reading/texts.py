@@ -32,8 +32,8 @@ def read_texts(path: Path, advance: Callable[[int], None] = lambda n: None) -> I
     """The documents of a file, in order; `advance` is called with the size of each.
 
     A passage of plain text ends at an empty line, or at the line that makes it `PASSAGE`
-    characters long. What has no id is called after its file and its line. Raises `UserError` with file
-    and line for what cannot be read.
+    characters long. What has no id is called after its file and its line. Raises `UserError` with
+    file and line for what cannot be read.
     """
     inner = path.with_suffix("").suffix if path.suffix in OPENERS else path.suffix
     texts = _json_texts(path) if inner == ".jsonl" else _passages(path)
