@@ -19,6 +19,7 @@ benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.causal
 	$(BIN)/python -m benchmarks.lama_models --facts 32
+	$(BIN)/python -m benchmarks.documents
 	$(BIN)/python -m benchmarks.parity
 	$(BIN)/python -m benchmarks.consistency --layers 4
 	$(BIN)/python -m benchmarks.kills

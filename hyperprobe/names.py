@@ -20,7 +20,8 @@ EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
 # What rows of predictions are called that come from no model, or from a model asked otherwise.
 MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
 CHANCE, HEARST = "chance", "hearst"
-BASELINES = (MAJORITY, FREQ, CHARACTERS, CHANCE, HEARST)
+RETRIEVE_READ = "retrieve-read"
+BASELINES = (MAJORITY, FREQ, CHARACTERS, CHANCE, HEARST, RETRIEVE_READ)
 # The noun and the slot, with a full stop and without (as in the paper); contexts out of order.
 CONTROL, CONTROL_BARE, SHUFFLED = "control:", "control-bare:", "shuffled:"
 CONTROL_PREFIXES = (CONTROL, CONTROL_BARE, SHUFFLED)

@@ -23,12 +23,16 @@ TERMINATED = 143  # the exit code of a process that was asked to end by SIGTERM
 
 
 def in_order(
-    work: Callable[[In], Out], items: Iterable[In], processes: int
+    work: Callable[[In], Out],
+    items: Iterable[In],
+    processes: int,
+    remedy: str = "the same command with --processes 1 continues",
 ) -> Generator[Out, None, None]:
     """`work` of each item, in the order of the items, from forked processes (one: from this).
 
     Reads as many items ahead as there are processes. To close the iterator ends the
-    processes at once. Raises what `work` raises, and `UserError` when a process is killed.
+    processes at once. Raises what `work` raises, and `UserError` with a `remedy` when a process is
+    killed.
     """
     if processes == 1:
         yield from map(work, items)
@@ -47,8 +51,7 @@ def in_order(
                 received += 1
         except (EOFError, ConnectionError) as error:
             raise UserError(
-                "a process of the search was killed (out of memory?): the same command with "
-                "--processes 1 continues"
+                f"a process of the search was killed (out of memory?): {remedy}"
             ) from error
 
 

@@ -25,7 +25,7 @@ from hyperprobe.cli.common import (
 )
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED
-from hyperprobe.options import LAMA_CONTROLS, LAMA_DATA, RESULTS
+from hyperprobe.options import LAMA_BASELINES, LAMA_CONTROLS, LAMA_DATA, RESULTS
 
 INTERSECT = "intersect"
 
@@ -80,6 +80,24 @@ def lama_command(
             callback=each_of("control", LAMA_CONTROLS), help="More baselines: random (weights)."
         ),
     ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            callback=each_of("baseline", LAMA_BASELINES),
+            help="More baselines: retrieve-read finds --documents and reads them with --reader.",
+        ),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="Texts, JSONL, folders of them, or DrQA's .npz with its docs.db."),
+    ] = None,
+    reader: Annotated[
+        Path | None,
+        typer.Option(help="DrQA's reader (.mdl), or a question-answering model's folder."),
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="A SQuAD file: questions by the ids of the facts.")
+    ] = None,
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
@@ -96,13 +114,19 @@ def lama_command(
     if context.invoked_subcommand is not None:
         return
     from hyperprobe.options import check_seed
-    from hyperprobe.probes.lama.asked import notes, relations_asked, words_asked
+    from hyperprobe.probes.lama.asked import (
+        check_baselines,
+        notes,
+        relations_asked,
+        words_asked,
+    )
 
     # Before torch is loaded, which takes seconds.
     check_seed(seed)
     sources, words = source or ["wordnet"], _vocab(vocab)
     asked, _ = relations_asked(sources, data, relation or [], prompts)
     words_asked(words)
+    check_baselines(baseline or [], documents, reader, questions, multi_token)
 
     from hyperprobe.probes.lama.probe import lama
 
@@ -118,6 +142,10 @@ def lama_command(
         "negated": negated,
         "mentions": mentions,
         "controls": control or [],
+        "baselines": baseline or [],
+        "documents": documents,
+        "reader": reader,
+        "questions": questions,
         "dtype": dtype,
         "seed": seed,
     }

@@ -57,6 +57,26 @@ def load_encoder(
     return _encoder(name, model, tokenizer, source)
 
 
+def load_span_model(folder: str, options: ModelOptions) -> tuple[Any, Any]:
+    """The extractive question-answering model in a local folder, on its device, and its tokenizer.
+
+    Raises `UserError` for a folder with anything else.
+    """
+    config = read_config(folder, folder, True, options.trust_remote_code)
+    tokenizer = _read_tokenizer(folder, folder, options, True)
+    auto_class = "AutoModelForQuestionAnswering"
+    model, missing = _read_weights(folder, folder, options, False, config, auto_class, True)
+    if missing:
+        raise UserError(_incomplete(folder, missing, "it answers no questions"))
+    if not tokenizer.is_fast:
+        raise UserError(
+            f"the tokenizer of {folder} does not say where its tokens are: name a "
+            "model with a tokenizer.json"
+        )
+    check_ids(folder, model, tokenizer)
+    return model.eval(), tokenizer
+
+
 def language_model_of(
     name: str, network: Any, tokenizer: Any, options: ModelOptions, random: bool, about: Any
 ) -> LanguageModel:

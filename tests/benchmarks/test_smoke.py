@@ -5,6 +5,7 @@ import pytest
 from benchmarks import (
     causal,
     consistency,
+    documents,
     facts,
     false_claims,
     kills,
@@ -17,6 +18,7 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.names import EMBEDDED_VECTORS
 from hyperprobe.probes.zero_shot import ask
+from hyperprobe.reading import build
 
 WORDS = CandidateSet(("bird", "fish", "tree", "tool"))
 
@@ -43,6 +45,13 @@ def test_lama_models(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     lama_models.main(["--facts", "4", "--divide", "64"])
     out = capsys.readouterr().out
     assert out.count("4 of 4") == len(lama_models.MODELS)
+
+
+def test_documents(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(build, "N_BUCKETS", 4096)
+    monkeypatch.setattr(documents, "VOCABULARY", 500)
+    documents.main(["--words", "2000"])
+    assert "2,000 words in 20 texts" in capsys.readouterr().out
 
 
 def test_causal(capsys: pytest.CaptureFixture[str]):

@@ -106,7 +106,7 @@ def test_a_pickle_that_runs_code_is_refused(tmp_path: Path):
             return (Path.touch, (tmp_path / "sprung",))
 
     (tmp_path / "trap.kv").write_bytes(pickle.dumps(Trap()))
-    with pytest.raises(UserError, match="which no vectors need"):
+    with pytest.raises(UserError, match="which no such file needs"):
         load_vectors(tmp_path / "trap.kv")
     assert not (tmp_path / "sprung").exists()
 

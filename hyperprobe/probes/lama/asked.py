@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hyperprobe.errors import UserError
-from hyperprobe.names import StrPath
+from hyperprobe.names import RETRIEVE_READ, StrPath
+from hyperprobe.options import LAMA_BASELINES, check_choices
 from hyperprobe.probes.lama.prompts import Prompts, load_prompts
 from hyperprobe.probes.lama.sources import DATA, Relation, load_sources, reads_data
 from hyperprobe.probes.lama.vocabulary import read_words
@@ -38,6 +39,39 @@ def relations_asked(
             "relations asked: choose another --source or --relation"
         )
     return asked, {relation.name: prompts_of[relation.name] for relation in asked}
+
+
+def check_baselines(
+    baselines: Sequence[str],
+    documents: Path | None,
+    reader: Path | None,
+    questions: Path | None,
+    multi_token: bool,
+) -> dict[str, str]:
+    """The questions of the baseline `retrieve-read` by id, none without a file of them.
+
+    Raises `UserError` for files that are missing or damaged, and for those that nothing asks.
+    """
+    check_choices("baseline", baselines, LAMA_BASELINES)
+    files = {"--documents": documents, "--reader": reader, "--questions": questions}
+    if RETRIEVE_READ not in baselines:
+        if unused := [option for option, path in files.items() if path is not None]:
+            raise UserError(
+                f"{unused[0]} is for {RETRIEVE_READ}: add --baseline {RETRIEVE_READ}, or leave it "
+                "out"
+            )
+        return {}
+    from hyperprobe.probes.lama.retrieve_read import read_questions
+    from hyperprobe.reading.answers import check_documents, check_reader
+
+    if documents is None or reader is None:
+        missing = "--documents" if documents is None else "--reader"
+        raise UserError(f"--baseline {RETRIEVE_READ} needs {missing}: name its files")
+    if multi_token:
+        raise UserError(f"{RETRIEVE_READ} answers in one word: leave --multi-token out")
+    check_documents(documents)
+    check_reader(reader)
+    return {} if questions is None else read_questions(questions)
 
 
 def words_asked(vocab: StrPath | Sequence[str] | None) -> list[str] | None:

@@ -48,7 +48,7 @@ def predict_facts(
     elif prompts.kind in ("ensemble", "vectors"):
         clozes = clozes_of(model, facts, prompts.templates[0])
         score = _score_ensemble if prompts.kind == "ensemble" else _score_vectors
-        ranking = _rank(facts, gold, lambda some: score(model, some, candidates, prompts))
+        ranking = rank_facts(facts, gold, lambda some: score(model, some, candidates, prompts))
         return answers_frame(model, relation, facts, clozes, candidates, ranking, prompts.name)
     else:
         asked = prompts.templates
@@ -88,7 +88,7 @@ def _score_vectors(
     return score_vectors(model, subjects, prompts.templates[0], prompts.vectors, candidates)
 
 
-def _rank(
+def rank_facts(
     facts: Sequence[Fact], gold: Sequence[int], score: Callable[[list[Fact]], Scores]
 ) -> Ranking:
     """The ranking by `score`, which gives scores over all candidates for some of the facts."""

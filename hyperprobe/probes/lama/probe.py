@@ -20,10 +20,11 @@ from hyperprobe.models.load import LastLoaded, identify, load_model
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.models.reference_tokens import use_reference_tokens
 from hyperprobe.names import (
+    BASELINES,
     EMBEDDED,
     EMBEDDED_VECTORS,
-    FREQ,
     RANDOM,
+    RETRIEVE_READ,
     StrPath,
     in_papers_order,
     is_vectors,
@@ -32,6 +33,7 @@ from hyperprobe.names import (
 from hyperprobe.options import (
     LAMA_CONTROLS,
     RESULTS,
+    LamaBaseline,
     LamaControl,
     LoadKeywords,
     ModelOptions,
@@ -39,7 +41,7 @@ from hyperprobe.options import (
     check_seed,
 )
 from hyperprobe.probes.lama import report, tables
-from hyperprobe.probes.lama.asked import relations_asked, words_asked
+from hyperprobe.probes.lama.asked import check_baselines, relations_asked, words_asked
 from hyperprobe.probes.lama.factors import with_factors
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
@@ -60,8 +62,10 @@ from hyperprobe.probes.lama.predictions import (
 )
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, has_slot, select
+from hyperprobe.probes.lama.retrieve_read import predict_retrieve_read
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
 from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
+from hyperprobe.reading.answers import RetrieveRead
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
@@ -161,6 +165,10 @@ def lama(
     negated: bool = False,
     mentions: bool = False,
     controls: LamaControl | Sequence[LamaControl] = (),
+    baselines: LamaBaseline | Sequence[LamaBaseline] = (),
+    documents: StrPath | None = None,
+    reader: StrPath | None = None,
+    questions: StrPath | None = None,
     results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[LoadKeywords],
@@ -173,17 +181,23 @@ def lama(
     file or folder of prompts instead of the source's own. `multi_token` keeps
     objects of several tokens, each ranked among all objects of its relation.
     `negated` and `mentions` add these analyses; `controls=("random",)` each model
-    with random weights. Keywords are the fields of `ModelOptions` that say how models are
+    with random weights. `baselines=("retrieve-read",)` finds `documents` near each question and
+    reads them with `reader` (`hyperprobe.reading`); `questions` is a file of SQuAD with questions
+    by the ids of facts. Keywords are the fields of `ModelOptions` that say how models are
     loaded. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
     models, sources, controls = model_names(models), listed(sources), listed(controls)
-    relations = listed(relations)
+    relations, baselines = listed(relations), listed(baselines)
+    documents, reader, questions = (
+        None if path is None else Path(path) for path in (documents, reader, questions)
+    )
     given = dict(locals())
     options = ModelOptions(**keywords, pll="all-masked" if multi_token else "within-word")
     check_seed(seed)
     check_choices("control", controls, LAMA_CONTROLS)
     prompts = None if prompts is None else Path(prompts)
+    by_id = check_baselines(baselines, documents, reader, questions, multi_token)
     asked, prompts_of = relations_asked(sources, Path(data), relations, prompts)
     words = words_asked(vocab)
     shown = [name for name in models if not is_vectors(name)]
@@ -211,10 +225,23 @@ def lama(
         **options.identity(),
         "seed": seed,
     }
+    found = None
+    if documents is not None and reader is not None:
+        found = RetrieveRead(documents, reader, Path(results), options)
+        settings[RETRIEVE_READ] = {
+            **found.identity,
+            "questions": None if questions is None else file_digest(questions),
+        }
     run = Run(results, "lama", settings, given)
-    questions = _Questions(vocabulary.candidates, prompts_of, multi_token, negated, mentions, seed)
-    answers = _ask(run, held, names, selected, questions)
-    return _finish(run, answers, selected, names, seed)
+    kept = [(relation, facts) for relation, (facts, _) in selected.items() if facts]
+    answers = [predict_freq(relation, facts) for relation, facts in kept]
+    if found is not None:  # before the models: that the documents can be read is seen last
+        common = {"candidates": vocabulary.candidates, "questions": by_id, "lowercase": lowercase}
+        answers += _retrieve_read(run, found, kept, common)
+    asks = _Questions(vocabulary.candidates, prompts_of, multi_token, negated, mentions, seed)
+    answered = _ask(run, held, names, kept, asks)
+    answered["facts"] += answers
+    return _finish(run, answered, selected, names, seed)
 
 
 def _load(options: ModelOptions, name: str) -> ClozeModel:
@@ -261,22 +288,38 @@ def _names(models: Sequence[str], randomised: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*in_papers_order(models), *EMBEDDED_VECTORS, *shuffled]))
 
 
+def _retrieve_read(
+    run: Run,
+    found: RetrieveRead,
+    kept: Sequence[tuple[Relation, list[Fact]]],
+    common: dict[str, Any],
+) -> list[pd.DataFrame]:
+    """The answers of the baseline to each relation, each a cell of the run."""
+
+    def compute(relation: Relation, facts: list[Fact]) -> tuple[pd.DataFrame, dict[str, Any]]:
+        frame = predict_retrieve_read(found, relation, facts, **common)
+        return frame, found.describe()
+
+    return [
+        run.cell(f"{RETRIEVE_READ} on {r.source}/{r.name}", partial(compute, r, facts))
+        for r, facts in kept
+    ]
+
+
 def _ask(
     run: Run,
     held: LastLoaded[ClozeModel],
     names: Sequence[str],
-    selected: Selected,
+    kept: Sequence[tuple[Relation, list[Fact]]],
     questions: _Questions,
 ) -> dict[str, list[pd.DataFrame]]:
     """The answers by kind of question; each (question, model, relation) is a cell of the run."""
-    kept = [(relation, facts) for relation, (facts, _) in selected.items() if facts]
     answers: dict[str, list[pd.DataFrame]] = {"facts": [], "negated": [], "mentions": []}
     for name in names:
         for relation, facts in kept:
             for kind, predict in questions.of(relation, facts, is_vectors(name)):
                 key = f"{kind}: {name} on {relation.source}/{relation.name}"
                 answers[kind].append(run.cell(key, partial(held.answer, predict, name)))
-    answers["facts"] += [predict_freq(relation, facts) for relation, facts in kept]
     return answers
 
 
@@ -319,11 +362,11 @@ def _finish(
 
 
 def _in_order(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """`freq`, vectors, random weights and models, each with its relations in order."""
+    """Baselines, vectors, random weights and models, each with its relations in order."""
 
     def rank(model: str) -> int:
-        if model == FREQ:
-            return -1
+        if model in BASELINES:
+            return BASELINES.index(model) - len(BASELINES)
         kind = 0 if is_vectors(model) else 1 if model.startswith(RANDOM) else 2
         return kind * len(names) + list(names).index(model)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from hyperprobe.names import FREQ, is_subject
+from hyperprobe.names import FREQ, RETRIEVE_READ, is_subject
 from hyperprobe.probes.lama import figures
 from hyperprobe.probes.lama.metrics import MACRO, RAW
 from hyperprobe.probes.lama.tables import (
@@ -51,7 +51,8 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
                 f"lama-{label}",
                 f"Facts (run {label})",
                 "Each model ranks words as the object of a fact. freq always ranks the objects of "
-                "the relation by how frequent they are; vectors see the subject alone.",
+                "the relation by how frequent they are; vectors see the subject alone."
+                + (f" {RETRIEVE_READ} looks in documents." if _looks_up(files) else ""),
                 blocks=of_run(shown, label, run),
             )
         )
@@ -71,6 +72,10 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         findings=tuple(findings),
         sections=(*results, *details),
     )
+
+
+def _looks_up(files: Files) -> bool:
+    return bool((files[METRICS]["model"] == RETRIEVE_READ).any())
 
 
 def read_files(run: FinishedRun) -> dict[str, pd.DataFrame]:
