@@ -79,7 +79,7 @@ def test_the_question_is_found_by_the_facts_id(tmp_path: Path):
     questions = read_questions(path)
     sentence = "The [MASK] color was used."
     asked = {
-        id: question_of(Fact(id, "Squad", "gold", sentence), SENTENCES, questions)
+        id: question_of(Fact(id, "Squad", "gold", (sentence,)), SENTENCES, questions)
         for id in ("56be4db0_0", "a_1", "b_0")
     }
     assert list(asked.values()) == ["What colour?", "Who?", "The color was used."]
