@@ -19,7 +19,8 @@ EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
 # What rows of predictions are called that come from no model, or from a model asked otherwise.
 MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
 CHANCE, HEARST = "chance", "hearst"
-BASELINES = (MAJORITY, FREQ, CHARACTERS, CHANCE, HEARST)
+RE_NAIVE, RE_ORACLE = "re_naive", "re_oracle"  # relation extraction by its two ways of linking
+BASELINES = (MAJORITY, FREQ, CHARACTERS, CHANCE, HEARST, RE_NAIVE, RE_ORACLE)
 # The noun and the slot, with a full stop and without (as in the paper); contexts out of order.
 CONTROL, CONTROL_BARE, SHUFFLED = "control:", "control-bare:", "shuffled:"
 CONTROL_PREFIXES = (CONTROL, CONTROL_BARE, SHUFFLED)

@@ -25,7 +25,7 @@ from hyperprobe.cli.common import (
 )
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED
-from hyperprobe.options import LAMA_CONTROLS, LAMA_DATA, RESULTS
+from hyperprobe.options import LAMA_BASELINES, LAMA_CONTROLS, LAMA_DATA, RESULTS
 
 INTERSECT = "intersect"
 
@@ -80,6 +80,13 @@ def lama_command(
             callback=each_of("control", LAMA_CONTROLS), help="More baselines: random (weights)."
         ),
     ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            callback=each_of("baseline", LAMA_BASELINES),
+            help="Systems beside the models: re (relation extraction from evidence sentences).",
+        ),
+    ] = None,
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
@@ -96,7 +103,7 @@ def lama_command(
     if context.invoked_subcommand is not None:
         return
     from hyperprobe.options import check_seed
-    from hyperprobe.probes.lama.asked import notes, relations_asked, words_asked
+    from hyperprobe.probes.lama.asked import notes, relations_asked, without_extraction, words_asked
 
     # Before torch is loaded, which takes seconds.
     check_seed(seed)
@@ -118,6 +125,7 @@ def lama_command(
         "negated": negated,
         "mentions": mentions,
         "controls": control or [],
+        "baselines": baseline or [],
         "dtype": dtype,
         "seed": seed,
     }
@@ -126,7 +134,7 @@ def lama_command(
     missing = [
         option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.frames
     ]
-    for line in notes(sources, data, missing):
+    for line in [*notes(sources, data, missing), *without_extraction(result.predictions)]:
         say(line)
     show_result(result, result.metrics, settings, as_json)
 

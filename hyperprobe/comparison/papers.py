@@ -16,7 +16,14 @@ import pandas as pd
 from hyperprobe.comparison.roles import SIZES, Models
 from hyperprobe.data.published import read_published
 from hyperprobe.documents import Document
-from hyperprobe.names import CONTROL_BARE, EMBEDDED_VECTORS, FREQ, MAJORITY
+from hyperprobe.names import (
+    CONTROL_BARE,
+    EMBEDDED_VECTORS,
+    FREQ,
+    MAJORITY,
+    RE_NAIVE,
+    RE_ORACLE,
+)
 from hyperprobe.probes.lama.metrics import MACRO, RAW
 from hyperprobe.probes.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
 from hyperprobe.probes.zero_shot.outcomes import METRICS
@@ -122,16 +129,17 @@ def with_table_4(run: FinishedRun) -> Iterator[dict[str, Any]]:
 
 
 def with_lama(run: FinishedRun) -> Iterator[dict[str, Any]]:
-    """Raw P@1 against the LAMA paper's Table 2: BERT's for language models, and `freq`."""
+    """Raw P@1 against the LAMA paper's Table 2: BERT's for language models, and the baselines."""
     published, source = read_published("lama_table2_p_at_1")
     paper = published.set_index(["corpus", "relation"])
     needs = ("model", "ranking", "relation", "source", "p_at_1")
     models = Models.of(run)
     for row in run.table("metrics.csv", needs).to_dict("records"):
         model = row["model"]
-        if row["ranking"] != RAW or (models.role(model) != "language model" and model != FREQ):
+        is_baseline = model in (FREQ, RE_NAIVE, RE_ORACLE)
+        if row["ranking"] != RAW or (models.role(model) != "language model" and not is_baseline):
             continue
-        column = "freq" if model == FREQ else models.paper_model(model)
+        column = model if is_baseline else models.paper_model(model)
         column = column if column in paper else "bert_base"  # of the sizes it has only BERT's
         relation = PAPER_RELATIONS.get(row["relation"], row["relation"])
         key = (PAPER_CORPORA.get(row["source"]), relation)

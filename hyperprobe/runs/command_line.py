@@ -13,7 +13,7 @@ OPTIONS = {
     "models": "model", "diagnostics": "diagnostic", "controls": "control", "sources": "source",
     "relations": "relation", "methods": "method", "analyses": "analysis", "n_seeds": "seeds",
     "categories": "category", "text_field": "field", "n_candidates": "candidates",
-    "given": "prompts",
+    "given": "prompts", "baselines": "baseline",
 }  # fmt: skip
 # The positional parameter of each command.
 ARGUMENTS = {

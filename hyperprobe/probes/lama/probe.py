@@ -24,13 +24,17 @@ from hyperprobe.names import (
     EMBEDDED_VECTORS,
     FREQ,
     RANDOM,
+    RE_NAIVE,
+    RE_ORACLE,
     StrPath,
     is_vectors,
     listed,
 )
 from hyperprobe.options import (
+    LAMA_BASELINES,
     LAMA_CONTROLS,
     RESULTS,
+    LamaBaseline,
     LamaControl,
     LoadKeywords,
     ModelOptions,
@@ -39,6 +43,8 @@ from hyperprobe.options import (
 )
 from hyperprobe.probes.lama import report
 from hyperprobe.probes.lama.asked import relations_asked, words_asked
+from hyperprobe.probes.lama.extraction.baseline import RE, predict_re
+from hyperprobe.probes.lama.extraction.sentences import read_sentences
 from hyperprobe.probes.lama.factors import with_factors
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
@@ -134,12 +140,15 @@ class _Questions:
     mentions: bool
     seed: int
 
+    def candidates_for(self, facts: Sequence[Fact]) -> CandidateSet:
+        """What the objects of a relation's facts are ranked among."""
+        if self.multi_token:
+            return CandidateSet.of(fact.object for fact in facts)
+        return self.candidates
+
     def of(self, relation: Relation, facts: list[Fact], vectors: bool) -> Iterator[Question]:
         """The questions to one model; vectors cannot read a sentence."""
-        candidates = self.candidates
-        if self.multi_token:
-            candidates = CandidateSet.of(fact.object for fact in facts)
-        common: dict[str, Any] = {"relation": relation, "candidates": candidates}
+        common: dict[str, Any] = {"relation": relation, "candidates": self.candidates_for(facts)}
         prompts = self.prompts.get(relation.name)
         yield "facts", partial(predict_facts, **common, facts=facts, prompts=prompts)
         if self.negated and not vectors and (some := _with_negation(relation, facts)):
@@ -160,6 +169,7 @@ def lama(
     negated: bool = False,
     mentions: bool = False,
     controls: LamaControl | Sequence[LamaControl] = (),
+    baselines: LamaBaseline | Sequence[LamaBaseline] = (),
     results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[LoadKeywords],
@@ -172,18 +182,21 @@ def lama(
     file or folder of prompts instead of the source's own. `multi_token` keeps
     objects of several tokens, each ranked among all objects of its relation.
     `negated` and `mentions` add these analyses; `controls=("random",)` each model
-    with random weights. Keywords are the fields of `ModelOptions` that say how models are
+    with random weights; `baselines=("re",)` relation extraction from the facts' evidence
+    sentences. Keywords are the fields of `ModelOptions` that say how models are
     loaded. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
     models, sources, controls = model_names(models), listed(sources), listed(controls)
-    relations = listed(relations)
+    relations, baselines = listed(relations), listed(baselines)
     given = dict(locals())
     options = ModelOptions(**keywords, pll="all-masked" if multi_token else "within-word")
     check_seed(seed)
     check_choices("control", controls, LAMA_CONTROLS)
+    check_choices("baseline", baselines, LAMA_BASELINES)
     prompts = None if prompts is None else Path(prompts)
     asked, prompts_of = relations_asked(sources, Path(data), relations, prompts)
+    sentences = read_sentences(asked) if RE in baselines else []
     words = words_asked(vocab)
     shown = [name for name in models if not is_vectors(name)]
     if not shown:
@@ -207,12 +220,17 @@ def lama(
         "lowercase": lowercase,
         "negated": negated,
         "mentions": mentions,
+        "baselines": sorted(set(baselines)),
         **options.identity(),
         "seed": seed,
     }
     run = Run(results, "lama", settings, given)
     questions = _Questions(vocabulary.candidates, prompts_of, multi_token, negated, mentions, seed)
     answers = _ask(run, held, names, selected, questions)
+    if sentences:
+        kept = [(r, facts, questions.candidates_for(facts)) for r, (facts, _) in selected.items()]
+        some = [one for one in kept if one[1]]
+        answers["facts"] += predict_re(run, sentences, some, lowercase, seed)
     return _finish(run, answers, selected, names, seed)
 
 
@@ -318,11 +336,13 @@ def _finish(
 
 
 def _in_order(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """`freq`, vectors, random weights and models, each with its relations in order."""
+    """Baselines, vectors, random weights and models, each with its relations in order."""
+
+    baselines = (FREQ, RE_NAIVE, RE_ORACLE)
 
     def rank(model: str) -> int:
-        if model == FREQ:
-            return -1
+        if model in baselines:
+            return baselines.index(model) - len(baselines)
         kind = 0 if is_vectors(model) else 1 if model.startswith(RANDOM) else 2
         return kind * len(names) + list(names).index(model)
 
