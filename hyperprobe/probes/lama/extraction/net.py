@@ -26,7 +26,7 @@ NONE = 0  # the label of a pair in no relation
 # bias below were chosen on made-up sentences, before any look at facts.
 N_MARKER, N_HIDDEN, DROPOUT = 16, 64, 0.5
 LEARNING_RATE = 3e-3
-EPOCHS = 4
+EPOCHS = 8
 N_OTHERS = 3  # pairs without a relation that are read beside those with one, of each sentence
 BATCH = 256  # pairs, and fewer where that would make less than so many steps an epoch:
 STEPS_PER_EPOCH, SMALLEST_BATCH = 100, 16
