@@ -21,7 +21,9 @@ EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
 MAJORITY, FREQ, CHARACTERS = "majority", "freq", "characters"
 CHANCE, HEARST = "chance", "hearst"
 RETRIEVE_READ = "retrieve-read"
-BASELINES = (MAJORITY, FREQ, CHARACTERS, CHANCE, HEARST, RETRIEVE_READ)
+RE_NAIVE, RE_ORACLE = "re_naive", "re_oracle"  # relation extraction by its two ways of linking
+# Those of the LAMA paper in the order of its Table 2.
+BASELINES = (MAJORITY, FREQ, CHARACTERS, CHANCE, HEARST, RETRIEVE_READ, RE_NAIVE, RE_ORACLE)
 # The noun and the slot, with a full stop and without (as in the paper); contexts out of order.
 CONTROL, CONTROL_BARE, SHUFFLED = "control:", "control-bare:", "shuffled:"
 CONTROL_PREFIXES = (CONTROL, CONTROL_BARE, SHUFFLED)

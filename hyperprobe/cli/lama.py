@@ -84,7 +84,8 @@ def lama_command(
         list[str] | None,
         typer.Option(
             callback=each_of("baseline", LAMA_BASELINES),
-            help="More baselines: retrieve-read finds --documents and reads them with --reader.",
+            help="re: relation extraction from evidence sentences. retrieve-read: finds --documents, "
+            "and reads them with --reader.",
         ),
     ] = None,
     documents: Annotated[
@@ -118,6 +119,7 @@ def lama_command(
         check_baselines,
         notes,
         relations_asked,
+        without_extraction,
         words_asked,
     )
 
@@ -154,7 +156,8 @@ def lama_command(
     missing = [
         option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.frames
     ]
-    for line in notes(sources, data, asked, missing):
+    lines = [*notes(sources, data, asked, missing), *without_extraction(result.predictions)]
+    for line in lines:
         say(line)
     show_result(result, result.metrics, settings, as_json)
 

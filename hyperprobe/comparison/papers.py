@@ -16,7 +16,13 @@ import pandas as pd
 from hyperprobe.comparison.roles import SIZES, Models
 from hyperprobe.data.published import read_published
 from hyperprobe.documents import Document
-from hyperprobe.names import CONTROL_BARE, EMBEDDED_VECTORS, FREQ, MAJORITY, RETRIEVE_READ
+from hyperprobe.names import (
+    CONTROL_BARE,
+    EMBEDDED_VECTORS,
+    FREQ,
+    MAJORITY,
+    RETRIEVE_READ,
+)
 from hyperprobe.probes.lama.metrics import MACRO, RAW
 from hyperprobe.probes.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
 from hyperprobe.probes.zero_shot.outcomes import METRICS
@@ -36,7 +42,7 @@ PAPER_RELATIONS = {
     "place_of_death": "death-place",
 }  # fmt: skip
 # Columns of that table that are baselines here.
-PAPER_BASELINES = {FREQ: "freq", RETRIEVE_READ: "drqa"}
+PAPER_BASELINES = {FREQ: "freq", RETRIEVE_READ: "drqa", RE_NAIVE: RE_NAIVE, RE_ORACLE: RE_ORACLE}
 # The OptiPrompt paper's controls, and its names of methods where ours differ.
 CONTROLS = ("random-model", "random-embeddings")
 OPTIPROMPT_METHODS = {

@@ -42,6 +42,14 @@ def test_other_commands_are_compared_with_their_tables(tmp_path: Path):
         compare(runs[1:2], results=tmp_path)
 
 
+def test_relation_extraction_is_compared_with_its_columns(tmp_path: Path):
+    macro = next(row for row in LAMA if row["relation"] == "macro" and row["ranking"] == "raw")
+    rows = [{**macro, "model": name} for name in ("re_naive", "re_oracle")]
+    table = compare([other_run(tmp_path, "lama", rows)], published=True, results=tmp_path)
+    paper = table.differences[table.differences["other"].str.startswith("published")]
+    assert paper["other_value"].tolist() == [6.1, 33.8]
+
+
 @pytest.mark.parametrize(("start", "expected"), [
     ("manual", [31.1, 21.8, 41.5, 24.3, 48.6, 59.6, 56.7, 11.8, 19.9, 24.6, 59.6, 54.9, 19.3]),
     # Of five vectors the paper has but the overall

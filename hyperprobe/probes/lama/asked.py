@@ -6,8 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from hyperprobe.errors import UserError
-from hyperprobe.names import RETRIEVE_READ, StrPath
+from hyperprobe.names import RE_NAIVE, RETRIEVE_READ, StrPath
 from hyperprobe.options import LAMA_BASELINES, check_choices
 from hyperprobe.probes.lama.prompts import Prompts, load_prompts
 from hyperprobe.probes.lama.sources import DATA, Relation, load_sources, reads_data
@@ -96,3 +98,12 @@ def notes(
     if data != DATA and not reads_data(sources):
         lines.append(f"--data {data} is not used by {', '.join(sources)}")
     return lines
+
+
+def without_extraction(predictions: pd.DataFrame) -> list[str]:
+    """A line for relations that relation extraction, where it was asked, has no sentences of."""
+    extracted = set(predictions["relation"][predictions["model"] == RE_NAIVE])
+    without = [name for name in predictions["relation"].unique() if name not in extracted]
+    if not extracted or not without:
+        return []
+    return [f"--baseline re: no evidence sentences for {', '.join(without)}: left out"]

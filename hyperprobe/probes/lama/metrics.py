@@ -187,7 +187,8 @@ def _gains(
 def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
     """Exact McNemar tests of P@1 between any two models, over all facts of a source.
 
-    A gold object that ties in the filtered ranking is not right here. `p_holm` is adjusted over
+    Facts count that both answer: a baseline may lack a relation. A gold object that ties in
+    the filtered ranking is not right here. `p_holm` is adjusted over
     all tests of a source.
     """
     rows = []
@@ -199,7 +200,8 @@ def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
                 for model, part in of_source.groupby("model", sort=False)
             }
             for (first, a), (second, b) in combinations(right.items(), 2):
-                only_first, only_second, p = mcnemar_exact(a, b.reindex(a.index))
+                both = a.index.intersection(b.index, sort=False)
+                only_first, only_second, p = mcnemar_exact(a.reindex(both), b.reindex(both))
                 rows.append((source, ranking, first, second, only_first, only_second, p))
     columns = ["source", "ranking", "model", "other", "only_model", "only_other", "p_value"]
     return with_holm(pd.DataFrame(rows, columns=columns), "source")

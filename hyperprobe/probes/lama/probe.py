@@ -31,6 +31,7 @@ from hyperprobe.names import (
     listed,
 )
 from hyperprobe.options import (
+    LAMA_BASELINES,
     LAMA_CONTROLS,
     RESULTS,
     LamaBaseline,
@@ -42,6 +43,8 @@ from hyperprobe.options import (
 )
 from hyperprobe.probes.lama import report, tables
 from hyperprobe.probes.lama.asked import check_baselines, relations_asked, words_asked
+from hyperprobe.probes.lama.extraction.baseline import RE, predict_re
+from hyperprobe.probes.lama.extraction.sentences import read_sentences
 from hyperprobe.probes.lama.factors import with_factors
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
@@ -139,12 +142,15 @@ class _Questions:
     mentions: bool
     seed: int
 
+    def candidates_for(self, facts: Sequence[Fact]) -> CandidateSet:
+        """What the objects of a relation's facts are ranked among."""
+        if self.multi_token:
+            return CandidateSet.of(fact.object for fact in facts)
+        return self.candidates
+
     def of(self, relation: Relation, facts: list[Fact], vectors: bool) -> Iterator[Question]:
         """The questions to one model; vectors cannot read a sentence."""
-        candidates = self.candidates
-        if self.multi_token:
-            candidates = CandidateSet.of(fact.object for fact in facts)
-        common: dict[str, Any] = {"relation": relation, "candidates": candidates}
+        common: dict[str, Any] = {"relation": relation, "candidates": self.candidates_for(facts)}
         prompts = self.prompts.get(relation.name)
         yield "facts", partial(predict_facts, **common, facts=facts, prompts=prompts)
         if self.negated and not vectors and (some := _with_negation(relation, facts)):
@@ -181,9 +187,10 @@ def lama(
     file or folder of prompts instead of the source's own. `multi_token` keeps
     objects of several tokens, each ranked among all objects of its relation.
     `negated` and `mentions` add these analyses; `controls=("random",)` each model
-    with random weights. `baselines=("retrieve-read",)` finds `documents` near each question and
-    reads them with `reader` (`hyperprobe.reading`); `questions` is a file of SQuAD with questions
-    by the ids of facts. Keywords are the fields of `ModelOptions` that say how models are
+    with random weights. `baselines`: `re` is relation extraction from the facts' evidence
+    sentences; `retrieve-read` finds `documents` near each question and reads them with `reader`
+    (`hyperprobe.reading`), where `questions` is a file of SQuAD with questions by the ids of
+    facts. Keywords are the fields of `ModelOptions` that say how models are
     loaded. Each (relation, model) is stored when it is done. Raises
     `UserError` on bad input.
     """
@@ -196,9 +203,11 @@ def lama(
     options = ModelOptions(**keywords, pll="all-masked" if multi_token else "within-word")
     check_seed(seed)
     check_choices("control", controls, LAMA_CONTROLS)
+    check_choices("baseline", baselines, LAMA_BASELINES)
     prompts = None if prompts is None else Path(prompts)
     by_id = check_baselines(baselines, documents, reader, questions, multi_token)
     asked, prompts_of = relations_asked(sources, Path(data), relations, prompts)
+    sentences = read_sentences(asked) if RE in baselines else []
     words = words_asked(vocab)
     shown = [name for name in models if not is_vectors(name)]
     if not shown:
@@ -222,6 +231,7 @@ def lama(
         "lowercase": lowercase,
         "negated": negated,
         "mentions": mentions,
+        "baselines": sorted(set(baselines)),
         **options.identity(),
         "seed": seed,
     }
@@ -239,6 +249,9 @@ def lama(
         common = {"candidates": vocabulary.candidates, "questions": by_id, "lowercase": lowercase}
         answers += _retrieve_read(run, found, kept, common)
     asks = _Questions(vocabulary.candidates, prompts_of, multi_token, negated, mentions, seed)
+    if sentences:
+        of_relations = [(relation, facts, asks.candidates_for(facts)) for relation, facts in kept]
+        answers += predict_re(run, sentences, of_relations, lowercase, seed)
     answered = _ask(run, held, names, kept, asks)
     answered["facts"] += answers
     return _finish(run, answered, selected, names, seed)

@@ -75,6 +75,15 @@ def test_a_tie_is_not_right_in_mcnemars_test():
     assert table["only_model"].to_dict() == {"raw": 0, "filtered": 2}
 
 
+def test_mcnemars_test_is_over_the_facts_that_both_answer():
+    one = [frame([("a", "x", 1), ("b", "x", 1)], "one", relation) for relation in ("P1", "P2")]
+    two = frame([("a", "x", 2), ("b", "x", 1)], "two", "P2")
+    table = compare_on_facts(add_filtered_rank(pd.concat([*one, two])))
+    assert table["only_model"].tolist() == [1, 1] and table["only_other"].tolist() == [0, 0]
+    table = compare_on_facts(add_filtered_rank(pd.concat([two, *one])))
+    assert table["only_model"].tolist() == [0, 0] and table["only_other"].tolist() == [1, 1]
+
+
 @given(
     st.lists(
         st.tuples(

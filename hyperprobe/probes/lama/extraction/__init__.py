@@ -1,0 +1,1 @@
+"""The LAMA paper's relation extraction baseline: sentences -> triples -> ranked objects."""
