@@ -18,7 +18,7 @@ test: $(VENV)/.installed-dev
 benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.scoring
 	$(BIN)/python -m benchmarks.causal
-	$(BIN)/python -m benchmarks.lama_models
+	$(BIN)/python -m benchmarks.lama_models --facts 32
 	$(BIN)/python -m benchmarks.documents
 	$(BIN)/python -m benchmarks.parity
 	$(BIN)/python -m benchmarks.consistency --layers 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +18,17 @@ MARK = re.compile(r"(\[X\]|\[Y\]|\[V[0-9]{1,6}\])")
 
 @dataclass(frozen=True)
 class Cloze:
-    """A text with one slot, `left` + slot + `right`, and the word that it asks about."""
+    """A text with one slot, `left` + slot + `right`, and the word that it asks about.
+
+    A text of two sentences that a model may be told apart says at what character of `text` the
+    `second` one begins; a space is before it.
+    """
 
     id: str
     left: str
     right: str
     subject: str | None = None
+    second: int | None = None
 
     @property
     def text(self) -> str:
@@ -32,6 +37,36 @@ class Cloze:
     def fill(self, word: str) -> str:
         """The text with `word` in the slot."""
         return f"{self.left}{word}{self.right}"
+
+    def sentences(self, word: str) -> tuple[str, ...]:
+        """The text with `word` in the slot, in two where `second` says so."""
+        whole, at = self.fill(word), self.second
+        if at is None:
+            return (whole,)
+        if at > len(self.left):  # behind the slot, which `word` is longer or shorter than
+            at += len(word) - len(SLOT)
+        return whole[: at - 1], whole[at:]
+
+    def joined(self, between: str) -> Cloze:
+        """The cloze as one text, with `between` instead of the space between its sentences."""
+        if self.second is None:
+            return self
+        left, right, at = self.left, self.right, self.second
+        if at <= len(left):
+            left = left[: at - 1] + between + left[at:]
+        else:
+            at -= len(left) + len(SLOT)
+            right = right[: at - 1] + between + right[at:]
+        return replace(self, left=left, right=right, second=None)
+
+    def shortened(self, left: str, right: str) -> Cloze:
+        """The cloze with an end of its left side and a beginning of its right side alone."""
+        second = self.second
+        if second is not None:
+            second -= len(self.left) - len(left)
+            if not 0 < second <= len(left) + len(SLOT) + len(right):
+                second = None  # nothing of one of the sentences is left
+        return replace(self, left=left, right=right, second=second)
 
     @property
     def subject_span(self) -> tuple[int, int] | None:

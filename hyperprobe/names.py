@@ -93,6 +93,17 @@ def is_vectors(name: str) -> bool:
     return family is not None and not FAMILIES[family].reads_text
 
 
+def in_papers_order(names: Iterable[str]) -> list[str]:
+    """The names as the columns of the LAMA paper's Table 2 stand: its older models first, in the
+    order of `FAMILIES`, then the others as they come."""
+
+    def place(name: str) -> int:
+        older = prefixed(name)
+        return list(FAMILIES).index(older.family) if older else len(FAMILIES)
+
+    return sorted(names, key=place)
+
+
 def listed(names: Word | Iterable[Word]) -> list[Word]:
     """One name or several as a list: `"embedded"` is one name and not eight letters.
 

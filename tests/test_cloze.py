@@ -18,6 +18,40 @@ def test_the_subject_is_found_in_any_case_and_may_be_absent():
     assert parse_cloze("A [MASK] sings.", "x").subject_span is None
 
 
+def test_a_text_may_be_two_sentences():
+    after = Cloze("x", "It sings. A robin is a ", ".", second=10)
+    assert after.sentences("bird") == ("It sings.", "A robin is a bird.")
+    before = Cloze("x", "A robin is a ", ". It sings.", second=len("A robin is a [MASK]. "))
+    for word in ("bird", "very small bird"):
+        assert before.sentences(word) == (f"A robin is a {word}.", "It sings.")
+    at_slot = Cloze("x", "It sings. ", " is here.", second=10)
+    assert at_slot.sentences("It") == ("It sings.", "It is here.")
+    assert Cloze("x", "It sings. A ", ".").sentences("bird") == ("It sings. A bird.",)
+
+
+def test_two_sentences_joined_by_another_mark():
+    after = Cloze("x", "It sings. A robin is a ", ".", second=10).joined(" <eos> ")
+    assert (after.text, after.second) == ("It sings. <eos> A robin is a [MASK].", None)
+    behind = Cloze("x", "A ", " flies. It sings.", second=len("A [MASK] flies. "))
+    assert behind.joined(" </s> ").text == "A [MASK] flies. </s> It sings."
+    touching = Cloze("x", "A ", " It sings.", second=len("A [MASK] "))
+    assert touching.joined("|").text == "A [MASK]|It sings."
+    assert Cloze("x", "A. ", " sings.", second=3).joined("|").text == "A.|[MASK] sings."
+    assert Cloze("x", "A ", ".").joined("|") == Cloze("x", "A ", ".")
+
+
+def test_a_shortened_text_is_two_sentences_as_long_as_it_has_a_part_of_both():
+    after = Cloze("x", "It sings. A robin is a ", ".", second=10)
+    assert after.shortened("sings. A robin is a ", ".").sentences("b") == (
+        "sings.",
+        "A robin is a b.",
+    )
+    assert after.shortened("A robin is a ", ".").sentences("b") == ("A robin is a b.",)
+    before = Cloze("x", "A ", " flies. It sings.", second=len("A [MASK] flies. "))
+    assert before.shortened("A ", " flies. It").sentences("b") == ("A b flies.", "It")
+    assert before.shortened("A ", " flies.").sentences("b") == ("A b flies.",)
+
+
 @pytest.mark.parametrize(("text", "n"), [("A robin.", 0), ("[MASK] is a [MASK].", 2)])
 def test_a_text_must_have_one_slot(text: str, n: int):
     with pytest.raises(UserError, match=f"has {n} slots"):

@@ -17,6 +17,7 @@ from hyperprobe.names import (
     Prefixed,
     distinct_models,
     file_family,
+    in_papers_order,
     is_vectors,
     model_path,
     prefixed,
@@ -203,3 +204,10 @@ def test_a_folder_called_as_a_baseline_is_asked_beside_it(
     asked = result.predictions[result.predictions["probe"] == "singular"]["model"].value_counts()
     assert {"majority", "./majority", "./control:embedded"} <= set(asked.index)
     assert asked.nunique() == 1  # each word once in each
+
+
+def test_the_older_models_come_first_in_the_papers_order():
+    asked = ["gpt2", "elmo:b", "bert", "elmo:a", "transformer-xl:t?memory=none", "fconv:f"]
+    assert in_papers_order(asked) == [
+        "fconv:f", "transformer-xl:t?memory=none", "elmo:b", "elmo:a", "gpt2", "bert",
+    ]  # fmt: skip

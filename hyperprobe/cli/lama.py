@@ -124,7 +124,7 @@ def lama_command(
     # Before torch is loaded, which takes seconds.
     check_seed(seed)
     sources, words = source or ["wordnet"], _vocab(vocab)
-    relations_asked(sources, data, relation or [], prompts)
+    asked, _ = relations_asked(sources, data, relation or [], prompts)
     words_asked(words)
     check_baselines(baseline or [], documents, reader, questions, multi_token)
 
@@ -154,7 +154,7 @@ def lama_command(
     missing = [
         option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.frames
     ]
-    for line in notes(sources, data, missing):
+    for line in notes(sources, data, asked, missing):
         say(line)
     show_result(result, result.metrics, settings, as_json)
 

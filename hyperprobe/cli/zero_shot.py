@@ -67,15 +67,14 @@ def zero_shot_command(
     from hyperprobe.probes.zero_shot.probe import zero_shot
 
     diagnostics = diagnostic or list(NAMES)
-    if article is None:
-        article = default_article(diagnostics)
-    if article == "gold":
+    policy = article or default_article(diagnostics)
+    if policy == "gold":
         for note in filter(None, (article_note(load_set(name)) for name in diagnostics)):
             say(one_line(note))
     settings: dict[str, Any] = {
         "model": model or [EMBEDDED],
         "diagnostic": diagnostics,
-        "article": article,
+        "article": policy,
         "control": control or [],
         "dtype": dtype,
         "pll": pll,

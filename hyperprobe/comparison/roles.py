@@ -15,6 +15,11 @@ SIZES: dict[str, tuple[str, int, int]] = {
     "roberta_large": ("Roberta", 340, 370),
     "albert_xxlarge": ("Albert", 200, 240),
 }
+# Families that have a column of their own in the LAMA paper's Table 2, whatever their size.
+COLUMNS = {
+    "fconv": "fairseq_fconv", "transformer-xl": "transformer_xl_large", "elmo": "elmo_original",
+}  # fmt: skip
+LARGER_ELMO = "5.5B"  # in the names of its files
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,13 @@ class Models:
     def paper_model(self, name: str) -> str:
         """The paper's model that a language model is compared with.
 
-        One of `SIZES` if it has that architecture and size, BERT-base for any other.
+        One of `COLUMNS` by its kind (ELMo by its files too), one of `SIZES` if it has that
+        architecture and size, BERT-base for any other.
         """
         about = self.described.get(name, {})
+        if column := COLUMNS.get(str(about.get("kind"))):
+            larger = column == "elmo_original" and LARGER_ELMO in str(about.get("sha256"))
+            return "elmo_5.5b" if larger else column
         architecture, n = str(about.get("architecture", "")), about.get("n_parameters") or 0
         for model, (start, least, most) in SIZES.items():
             if architecture.startswith(start) and least <= n / 1e6 <= most:

@@ -28,12 +28,13 @@ N_SHOWN = 5  # words of a note
 
 @dataclass(frozen=True)
 class Entry:
-    """An item to be: its words as nouns, and its node in a taxonomy."""
+    """An item to be: its words as nouns, its node in a taxonomy, and its category's if known."""
 
     hyponym: Noun
     hypernym: Noun
     synset: str = ""
     group: str = ""
+    category: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,10 @@ def from_categories(wordnet: Any, categories: Sequence[str], monosemous: Monosem
                 f"--category {synsets[word]}: WordNet has no noun of one word and one sense below "
                 "it that is below no other of your categories: choose another synset"
             )
-        entries += [Entry(Noun.english(lemma), category, lemmas[lemma]) for lemma in kept]
+        entries += [
+            Entry(Noun.english(lemma), category, lemmas[lemma], category=synsets[word])
+            for lemma in kept
+        ]
     twice = [lemma for lemma, n in times.items() if n > 1]
     return Collected(entries, tuple(_left_out(twice, "are below two of the categories")))
 
@@ -138,10 +142,11 @@ def from_pairs(path: Path, templates: Templates, wordnet: Any) -> Collected:
         if first == number:
             continue
         if rows[word][1] != row:
-            raise UserError(
-                f"{where}: {quoted(word)} is in line {first} with another category or other "
-                "forms: keep one of the rows"
-            )
+            one, other = rows[word][1]["hypernym"], row["hypernym"]
+            what = f"in two categories, {quoted(one)} (line {first}) and {quoted(other)}"
+            if one == other:
+                what = f"in line {first} with other forms"
+            raise UserError(f"{where}: {quoted(word)} is {what}: keep one of the rows")
         n_repeated += 1
     categories = _categories(path, rows)
     given = {column for _, row in rows.values() for column in row}
@@ -257,12 +262,12 @@ def from_taxonomy(edges: Edges, categories: Sequence[str], templates: Templates)
     items = [node for node in leaves if len(of[node]) == 1]
     notes += _left_out(twice, "are below two categories, and have two right answers")
     several = [node for node in items if len(taxonomy.parents(node)) > 1]
-    what = "have several parents: the path to the category is by the first that the file names"
+    what = "have several parents: the path is by the first in the file that leads to the category"
     notes += _said(several, what)
     if edges.n_repeated:
         notes.append(f"{edges.n_repeated} edges that occur twice count once")
     nouns = _node_nouns(edges, templates)
-    entries = [Entry(nouns(node), nouns(of[node][0]), node) for node in items]
+    entries = [Entry(nouns(node), nouns(of[node][0]), node, category=of[node][0]) for node in items]
     order = {category: i for i, category in enumerate(chosen)}
     entries.sort(key=lambda entry: order[entry.hypernym.singular])
     if len({entry.hypernym for entry in entries}) < 2:

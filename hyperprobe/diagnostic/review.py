@@ -60,7 +60,7 @@ def review_table(
         prompts = [
             fill_in(text, noun, entry.hypernym) for text in (templates.singular, templates.plural)
         ]
-        up = path_up(taxonomy, entry.synset) if entry.synset in taxonomy else []
+        up = path_up(taxonomy, entry.synset, entry.category) if entry.synset in taxonomy else []
         rows.append((*_about(noun, NOUN, given, templates), item, *prompts, " < ".join(up)))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     order = 2 * (table["check_forms"] == "") + (table["check_item"] == "")

@@ -51,7 +51,7 @@ class WordNetTaxonomy:
             return False
 
     def parts(self, node: str) -> Sequence[str]:
-        return [w for part in self._synset(node).part_meronyms() for w in _words(part)[:1]]
+        return [self.words(part)[0] for part in _names(self._synset(node).part_meronyms())]
 
 
 class EdgeTaxonomy:
@@ -157,7 +157,8 @@ def path_up(taxonomy: Taxonomy, node: str, through: str | None = None) -> list[s
 
 
 def _names(synsets: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(synset.name() for synset in synsets)
+    # (nltk keeps relations in sets, whose order differs from process to process)
+    return tuple(sorted(synset.name() for synset in synsets))
 
 
 def _words(synset: Any) -> tuple[str, ...]:

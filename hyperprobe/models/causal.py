@@ -7,7 +7,6 @@ log P(candidate | text before). A space before the slot belongs to the candidate
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -29,15 +28,9 @@ class CausalModel(AutoregressiveModel):
         # Types of both kinds (BERT) are masked models unless their class says otherwise.
         return 3 if any(c.endswith(("ForCausalLM", "LMHeadModel")) for c in classes) else 1
 
-    @cached_property
-    def _opening(self) -> Tokens:
-        """The tokens that the tokenizer itself puts before every text (Llama's BOS)."""
-        (bare,), (whole,) = self.token_ids(["a"]), self._whole_ids(["a"])
-        return whole[: whole.index(bare[0])]
-
     def _starts(self, clozes: Sequence[Cloze]) -> list[Start]:
         lefts = self.token_ids([cloze.left.rstrip(" ") for cloze in clozes])
-        return [Start(self._opening, left) for left in lefts]
+        return [Start(self._text_opening, left) for left in lefts]
 
     def _units(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> list[Unit]:
         if self.scoring == "full":

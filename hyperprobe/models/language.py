@@ -10,8 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
-from functools import partial
+from dataclasses import fields
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -126,6 +126,12 @@ class LanguageModel(ABC):
         """The token ids of each text, with the tokenizer's own special tokens."""
         return self._known(self.tokenizer(list(texts))["input_ids"])
 
+    @cached_property
+    def _text_opening(self) -> tuple[int, ...]:
+        """The tokens that the tokenizer itself puts before every text ([CLS], BOS)."""
+        (bare,), (whole,) = self.token_ids(["a"]), self._whole_ids(["a"])
+        return whole[: whole.index(bare[0])]
+
     def _known(self, encoded: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """The ids as they are, each of which the embedding table has."""
         texts = [tuple(ids) for ids in encoded]
@@ -154,7 +160,7 @@ class LanguageModel(ABC):
                 right = right.rstrip().rsplit(" ", 1)[0]
             else:
                 break
-        return replace(cloze, left=left, right=right)
+        return cloze.shortened(left, right)
 
     def _marked_ids(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
         """The tokens of texts as they stand, the mark of the slot in letters; for lengths alone."""

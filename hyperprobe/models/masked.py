@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hyperprobe.cloze import SLOT, CandidateSet, Cloze
-from hyperprobe.errors import UserError
+from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.models.base import Scores
 from hyperprobe.models.batching import return_freed_memory
 from hyperprobe.models.blocks import Block
@@ -31,21 +30,17 @@ from hyperprobe.models.language import (
     BLOCK_NUMBERS,
     Blocks,
     Boundary,
-    LanguageModel,
     boundary,
-    head_sees,
     no_marks,
 )
+from hyperprobe.models.masked_texts import MaskedTexts, Row, Text, shown_in
 from hyperprobe.options import ModelOptions, Pll
 from hyperprobe.progress import progress
 
 TRIM_EVERY = 8  # blocks
 PAIRS = 100_000  # of a cloze and its word, in one block
-Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
-
-Row = tuple[tuple[int, ...], tuple[int, ...]]  # token ids, positions of the slot's masks
-# Token ids -> position -> [(token that is asked there, row of the score that it adds to)]
-Asked = dict[tuple[int, ...], dict[int, list[tuple[int, int]]]]
+# Text -> position -> [(token that is asked there, row of the score that it adds to)]
+Asked = dict[Text, dict[int, list[tuple[int, int]]]]
 
 
 @dataclass(frozen=True)
@@ -59,18 +54,7 @@ class Step:
     columns: tuple[torch.Tensor, ...]
 
 
-def _shown(
-    ids: tuple[int, ...], positions: tuple[int, ...], slot: tuple[int | None, ...]
-) -> tuple[int, ...]:
-    """The ids of a text with `slot` at its positions (None is a mask, as it stands there)."""
-    shown = list(ids)
-    for position, token in zip(positions, slot, strict=True):
-        if token is not None:
-            shown[position] = token
-    return tuple(shown)
-
-
-class MaskedModel(LanguageModel):
+class MaskedModel(MaskedTexts):
     """A Hugging Face masked LM as a `ClozeModel`."""
 
     kind = "masked"
@@ -87,7 +71,6 @@ class MaskedModel(LanguageModel):
     ) -> None:
         super().__init__(name, model, tokenizer, source)
         self.pll = pll
-        self._tokenise: Tokenise = self._whole_ids
         self._plans: dict[tuple[CandidateSet, Boundary], list[Step]] = {}
 
     @classmethod
@@ -108,14 +91,6 @@ class MaskedModel(LanguageModel):
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "pll": self.pll}
-
-    def tokenise(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
-        """The token ids of each text, special ones included."""
-        return self._tokenise(texts)
-
-    def tokenise_by(self, rule: Tokenise) -> None:
-        """From now on texts become token ids by `rule`, as a protocol may want."""
-        self._tokenise = rule
 
     def input_embeddings(self) -> torch.nn.Embedding:
         """The table of input vectors [n_rows, dimension], a row for each token."""
@@ -153,44 +128,12 @@ class MaskedModel(LanguageModel):
     def _column(self, pairs: list[tuple[int, int]], side: int) -> torch.Tensor:
         return torch.tensor([pair[side] for pair in pairs], device=self.device)
 
-    # -- texts ----------------------------------------------------------------------
-
-    def _encode(self, clozes: Sequence[Cloze], n_slot: int) -> list[Row]:
-        """For each cloze its token ids with `n_slot` masks, and where these stand.
-
-        Further slots after the first one are shown as masks and not asked.
-        """
-        mask, mask_id = self.tokenizer.mask_token, self.tokenizer.mask_token_id
-        limit = self.max_tokens
-        rows = []
-        encoded = self.tokenise([cloze.fill(mask * n_slot).replace(SLOT, mask) for cloze in clozes])
-        for cloze, ids in zip(clozes, encoded, strict=True):
-            positions = tuple(i for i, token in enumerate(ids) if token == mask_id)
-            if len(positions) != n_slot + cloze.right.count(SLOT):
-                raise UserError(f"{cloze.id}: the text itself holds {mask}: take it out")
-            if len(ids) > limit:
-                raise UserError(
-                    f"{cloze.id}: {len(ids)} tokens are more than {self.name} reads: shorten it"
-                )
-            rows.append((tuple(ids), positions[:n_slot]))
-        return rows
-
-    def _slot_log_probs(self, rows: Sequence[Row]) -> torch.Tensor:
-        """Log-probabilities [n_rows, n_positions, vocabulary] at the positions of each row."""
-        ids, attention = self._padded([row for row, _ in rows])
-        n_positions = len(rows[0][1])
-        of_rows = [i for i in range(len(rows)) for _ in range(n_positions)]
-        positions = [position for _, of_row in rows for position in of_row]
-        with head_sees(self.model.base_model, of_rows, positions):
-            logits = self.model(input_ids=ids, attention_mask=attention).logits[0]
-        return self._log_probs(logits).view(len(rows), n_positions, -1)
-
     def _blocks(self, clozes: Sequence[Cloze], steps: list[Step], n_candidates: int) -> Blocks:
         """(indices of clozes, scores [n_indices, n_candidates]), block after block."""
         encoded = {size: self._encode(clozes, size) for size in {len(s.slot) for s in steps}}
         shortest = encoded[min(encoded)]
         # Longest first; equal texts side by side, so that one block runs them once.
-        order = sorted(range(len(clozes)), key=lambda i: (-len(shortest[i][0]), shortest[i]))
+        order = sorted(range(len(clozes)), key=lambda i: (-len(shortest[i].ids), shortest[i]))
         size = max(self.max_rows, BLOCK_NUMBERS // n_candidates)
         with progress(f"scoring with {self.name}", len(clozes) * len(steps)) as advance:
             for start in range(0, len(order), size):
@@ -209,9 +152,10 @@ class MaskedModel(LanguageModel):
     ) -> None:
         """Add to `scores` what `step` says about each row; equal rows are run once."""
         where: dict[Row, list[int]] = {}
-        for i, (ids, positions) in enumerate(rows):
-            shown = _shown(ids, positions, step.slot)
-            where.setdefault((shown, tuple(positions[j] for j in step.at)), []).append(i)
+        for i, (ids, n_first, positions) in enumerate(rows):
+            shown = shown_in(ids, positions, step.slot)
+            row = Row(shown, n_first, tuple(positions[j] for j in step.at))
+            where.setdefault(row, []).append(i)
         distinct = list(where)
 
         def run(batch: list[int]) -> None:
@@ -227,7 +171,7 @@ class MaskedModel(LanguageModel):
             advance(len(rows_of))
 
         with torch.inference_mode():
-            self._in_batches([len(ids) for ids, _ in distinct], run)
+            self._in_batches([len(row.ids) for row in distinct], run)
 
     # -- questions ------------------------------------------------------------------
 
@@ -288,9 +232,9 @@ class MaskedModel(LanguageModel):
             distinct = list(dict.fromkeys(clozes[i] for i in rows))
             encoded = dict(zip(distinct, self._encode(distinct, size), strict=True))
             for i in rows:
-                text, positions = encoded[clozes[i]]
+                text, n_first, positions = encoded[clozes[i]]
                 for at, piece in enumerate(ids[i]):
-                    shown = _shown(text, positions, self._slot(ids[i], at))
+                    shown = shown_in(text, positions, self._slot(ids[i], at)), n_first
                     asked.setdefault(shown, {}).setdefault(positions[at], []).append((piece, i))
         scores = torch.zeros(len(clozes), 1, dtype=self.precision, device=self.device)
         # The texts of one batch are asked at equally many positions.
@@ -302,14 +246,14 @@ class MaskedModel(LanguageModel):
 
     def _add_texts(
         self,
-        texts: Sequence[tuple[tuple[int, ...], dict[int, list[tuple[int, int]]]]],
+        texts: Sequence[tuple[Text, dict[int, list[tuple[int, int]]]]],
         scores: torch.Tensor,
         advance: Callable[[int], None],
     ) -> None:
         """Add to `scores` what the model says in each text at the positions that are asked."""
 
         def run(batch: list[int]) -> None:
-            rows = [(texts[i][0], tuple(texts[i][1])) for i in batch]
+            rows = [Row(*texts[i][0], tuple(texts[i][1])) for i in batch]
             log_probs = self._slot_log_probs(rows)
             found = [
                 (k, j, piece, row)
@@ -322,7 +266,7 @@ class MaskedModel(LanguageModel):
             scores.index_put_((row, torch.zeros_like(row)), said, accumulate=True)
             advance(len(found))
 
-        self._in_batches([len(ids) for ids, _ in texts], run)
+        self._in_batches([len(ids) for (ids, _), _ in texts], run)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         vocabulary = self._vocabulary()

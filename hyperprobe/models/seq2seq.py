@@ -79,8 +79,7 @@ class Seq2SeqModel(AutoregressiveModel):
             start = self.tokenizer.pad_token_id
         if self.sentinels:
             return (start, self.tokenizer.convert_tokens_to_ids(self.mark))
-        (bare,), (whole,) = self.token_ids(["a"]), self._whole_ids(["a"])
-        return (start, *whole[: whole.index(bare[0])])
+        return (start, *self._text_opening)
 
     def _starts(self, clozes: Sequence[Cloze]) -> list[Start]:
         sources = self._whole_ids([self._marked(cloze) for cloze in clozes])

@@ -8,6 +8,7 @@ object, and no code of theirs is needed or run. A file that asks for anything el
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -38,7 +39,8 @@ def read_torch(path: Path, what: str, stubs: Iterable[tuple[str, str]] = ()) -> 
         raise UserError(f"no {what} {path}: check the name")
     made: list[Any] = [type(name, (Stub,), {"__module__": module}) for module, name in stubs]
     try:
-        with safe_globals([Counter, *made]):
+        with warnings.catch_warnings(), safe_globals([Counter, *made]):
+            warnings.simplefilter("ignore")  # (of damage, on lines of their own)
             return torch.load(path, map_location="cpu", weights_only=True)
     # (torch's reader raises all kinds on damaged files)
     except Exception as error:

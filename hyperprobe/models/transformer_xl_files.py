@@ -13,6 +13,7 @@ from hyperprobe.models.torch_files import Weights, check_weights, read_torch
 
 CONFIG, VOCABULARY, WEIGHTS = "config.json", "vocab.bin", "pytorch_model.bin"
 UNKNOWN = "<unk>"
+MOST = {"n_layer": 1000, "mem_len": 20_000}  # numbers that no table of weights confirms at once
 WHOLE = (UNKNOWN, "<eos>", "<formula>")  # words that are not split at their brackets
 
 
@@ -120,7 +121,8 @@ def read_config(path: Path) -> Config:
                 "read: name a model as transfo-xl-wt103 is"
             )
     for key, value in config:
-        if type(value) is int and key != "attn_type" and not 1 <= value <= 10_000_000:
+        most = MOST.get(key, 10_000_000)
+        if type(value) is int and key != "attn_type" and not 1 <= value <= most:
             raise UserError(f"{path}: {key} is {value}, no fit number: correct it")
     ends = [0, *config.cutoffs, config.n_token]
     if ends != sorted(set(ends)) or config.d_model % 2 or config.bands()[-1][1] < 1:

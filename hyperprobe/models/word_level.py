@@ -93,6 +93,10 @@ class WordModel(LanguageModel):
     def _marked_ids(self, texts: Sequence[str]) -> list[Tokens]:
         return self.token_ids(texts)
 
+    def fit(self, clozes: Sequence[Cloze]) -> list[Cloze]:
+        """The clozes, of two sentences as LAMA gives them to the model, and not too long."""
+        return super().fit([cloze.joined(self.between_sentences) for cloze in clozes])
+
     def split(self, words: Sequence[str], at: Boundary = "space") -> list[Tokens]:
         """The ids of each word, wherever it stands; none of a word that is not known."""
         return [self.tokenizer.known(word) for word in words]

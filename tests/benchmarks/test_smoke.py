@@ -15,6 +15,7 @@ from benchmarks import (
 )
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.names import EMBEDDED_VECTORS
 from hyperprobe.probes.zero_shot import ask
 from hyperprobe.reading import build
@@ -81,7 +82,7 @@ def test_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
 
 def test_false_claims(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(false_claims, "FRAME", load_diagnostic("lm-diagnostic"))
+    monkeypatch.setattr(false_claims, "ASKED", load_set("lm-diagnostic"))
     kinds = {"a bias": false_claims.constant}
     monkeypatch.setattr(false_claims, "KINDS", kinds)
     false_claims.main(1)

@@ -17,6 +17,12 @@ DESCRIBED = [
      "n_parameters": 9_000_000},
     {"name": "r", "kind": "masked", "architecture": "RobertaForMaskedLM",
      "n_parameters": 355_000_000},
+    {"name": "fconv:f", "kind": "fconv", "architecture": "FconvNetwork", "n_parameters": 9},
+    {"name": "transformer-xl:t", "kind": "transformer-xl", "sha256": {"config.json": "5"}},
+    {"name": "elmo:a", "kind": "elmo",
+     "sha256": {"elmo_2x4096_512_2048cnn_2xhighway_options.json": "0"}},
+    {"name": "elmo:b", "kind": "elmo",
+     "sha256": {"elmo_2x4096_512_2048cnn_2xhighway_5.5B_options.json": "0"}},
 ]  # fmt: skip
 MODELS = Models.of(
     FinishedRun(Path("x"), {"models": {f"{m['name']} on d": m for m in DESCRIBED} | {"y": None}})
@@ -49,8 +55,12 @@ def test_roles(name: str, role: str, row: str):
         ("r", "roberta_large"),
         ("gpt2-large", "bert_base"),
         ("bert-large-tiny", "bert_base"),
+        ("fconv:f", "fairseq_fconv"),
+        ("transformer-xl:t", "transformer_xl_large"),
+        ("elmo:a", "elmo_original"),
+        ("elmo:b", "elmo_5.5b"),
         ("bert-large-uncased", "bert_base"),  # not described: nothing says that it is large
     ],
 )
-def test_a_large_model_is_one_of_that_architecture_and_size(name: str, expected: str):
+def test_the_papers_model_is_of_that_family_or_architecture_and_size(name: str, expected: str):
     assert MODELS.paper_model(name) == expected

@@ -18,9 +18,13 @@ from hyperprobe.analysis.corpus_counts import PairCounter, count_file, read_pair
 from hyperprobe.diagnostic import corpus
 from hyperprobe.diagnostic.check import check
 from hyperprobe.diagnostic.corpus import Skipped, read_chunks
+from hyperprobe.diagnostic.edges import read_edges
+from hyperprobe.diagnostic.own_items import from_pairs, from_taxonomy
 from hyperprobe.diagnostic.sentences import read_contexts
 from hyperprobe.diagnostic.sets import article_note, load_set
+from hyperprobe.diagnostic.templates import Templates, read_templates
 from hyperprobe.errors import UserError, one_line
+from hyperprobe.lexicon.wordnet import open_wordnet
 from hyperprobe.probes.classify.folds import read_folds
 from hyperprobe.probes.classify.pairs import COLUMNS as FOLD_COLUMNS
 from hyperprobe.runs.files import corpus_digests
@@ -47,6 +51,9 @@ FOLDS = "\t".join(FOLD_COLUMNS).encode() + b"".join(
     for label, category in ((1, b"bird"), (0, b"fish"))
 )
 COUNTS = b"robin\tbird\t12\noak\ttree\t3\n"
+PAIRS = b"hyponym\thypernym\tsynset\nrobin\tbird\trobin.n.01\noak\ttree\t\nash\ttree\t\n"
+EDGES = b"child\tparent\tchild_plural\nrobin\tbird\t\noak\ttree\toaks\nelm\ttree\t\n"
+TEMPLATES = b'language = "de"\nsingular = "{A} {x} ist {b} [MASK]."\nwordings = ["{x} [MASK]"]\n'
 TEXT = b"The robin is a bird. Birds such as robins sing.\nOaks are trees.\n" * 3
 LINES = b'{"text": "The robin is a bird."}\n{"text": ""}\n'
 
@@ -61,9 +68,21 @@ def read_set(path: Path) -> None:
     article_note(load_set(str(path)))
 
 
+def read_pairs(path: Path) -> None:
+    from_pairs(path, Templates(), open_wordnet())
+
+
+def read_taxonomy(path: Path) -> None:
+    from_taxonomy(read_edges(path), (), Templates())
+
+
 READERS: list[tuple[str, bytes, Callable[[Path], Any]]] = [
     ("set.tsv", TSV, read_set),
     ("set.jsonl", JSONL, read_set),
+    ("pairs.tsv", PAIRS, read_pairs),
+    ("pairs.csv", PAIRS.replace(b"\t", b","), read_pairs),
+    ("edges.tsv", EDGES, read_taxonomy),
+    ("t.toml", TEMPLATES, read_templates),
     ("contexts.tsv", CONTEXTS, lambda path: check(read_contexts(path))),
     ("folds.tsv", FOLDS, read_folds),
     ("counts.tsv", COUNTS, lambda path: read_pair_counts(path, PREDICTIONS)),

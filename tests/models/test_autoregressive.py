@@ -124,6 +124,14 @@ def test_scores_equal_the_naive_ones(folder: Path, scoring: str):
     assert model.describe()["scoring"] == scoring
 
 
+def test_two_sentences_are_read_as_one_text(one: Path):
+    text = Cloze("joined", "It sings. A robin is a ", ".")
+    pair = Cloze("pair", text.left, text.right, second=10)
+    model = load(one)
+    words = CandidateSet(("bird", "fish"))
+    assert model.score([pair], words).tolist() == model.score([text], words).tolist()
+
+
 def test_order_and_batch_size_change_nothing(one: Path):
     model = load(one)
     expected = model.score(CLOZES, CANDIDATES)

@@ -52,7 +52,7 @@ def test_a_text_is_run_once(monkeypatch: pytest.MonkeyPatch):
     slow = model._slot_log_probs
 
     def spy(rows):
-        run.extend(ids for ids, _ in rows)
+        run.extend(row.ids for row in rows)
         return slow(rows)
 
     monkeypatch.setattr(model, "_slot_log_probs", spy)

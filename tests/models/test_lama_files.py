@@ -6,6 +6,7 @@ import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import h5py
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from hyperprobe.cloze import CandidateSet, parse_cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.fconv_files import STUBS, Layer, parse_layers
 from hyperprobe.models.load import config_of, identify, load_encoder, load_model, load_network
@@ -212,6 +214,8 @@ def test_a_vocabulary_without_its_marks(word: str, folder):
         ("transformer-xl", "config.json", {"same_length": False}),
         ("transformer-xl", "config.json", {"n_layer": 0}),
         ("transformer-xl", "config.json", {"n_layer": "two"}),
+        ("transformer-xl", "config.json", {"n_layer": 10**6}),
+        ("transformer-xl", "config.json", {"mem_len": 10**6}),
         ("transformer-xl", "config.json", {"d_model": 10**12}),
         ("transformer-xl", "config.json", {"cutoffs": [20, 9, 30]}),
         ("transformer-xl", "config.json", {"cutoffs": [9, 20, 3000]}),
@@ -286,6 +290,28 @@ def test_elmo_files_that_are_there_twice(folder):
     path = folder("elmo")
     shutil.copy(path / "tiny_options.json", path / "other_options.json")
     assert "2 files *options.json" in refused("elmo", path)
+
+
+@pytest.mark.parametrize(("family", "name"), FILES)
+def test_bytes_that_were_changed_end_in_numbers_or_one_line(family: str, name: str, folder):
+    path = folder(family)
+    data = (path / name).read_bytes()
+    random = Random(name)
+    for _ in range(12):
+        changed = bytearray(data)
+        for _ in range(random.choice((1, 3, 20))):
+            i = random.randrange(min(len(changed), random.choice((200, 3000, 10**9))))
+            changed[i : i + random.choice((0, 1, 1, 8))] = random.randbytes(
+                random.choice((0, 1, 4))
+            )
+        (path / name).write_bytes(bytes(changed))
+        try:
+            model = load_model(f"{family}:{path}", device="cpu")
+            cloze = parse_cloze("A robin is a [MASK] in winter", "x")
+            scores = model.score([cloze], CandidateSet(("bird", "fish")))
+            assert not np.isnan(scores).any()
+        except UserError as error:
+            assert "\n" not in str(error)
 
 
 # -- decoder_layers ---------------------------------------------------------------------------

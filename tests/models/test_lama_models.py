@@ -16,6 +16,7 @@ from hyperprobe.models.base import Ranking, TextModel, as_text_model
 from hyperprobe.models.elmo import ElmoModel
 from hyperprobe.models.load import load_model
 from hyperprobe.models.word_level import WordCausalModel, WordModel, lama_tokens
+from hyperprobe.probes.lama.protocol import Fact
 from tests.lama_files import SAVERS, save_elmo, save_fconv, save_transformer_xl
 
 Record = dict[str, Any]
@@ -51,9 +52,11 @@ def clozes_of(originals: Path, model: WordModel, records: Sequence[Record]) -> l
     clozes = []
     for record in records:
         row = rows[record["id"]]
-        left, _, right = model.between_sentences.join(row["masked_sentences"]).partition(SLOT)
-        clozes.append(Cloze(str(row["id"]), left, right, row["obj_label"]))
-    return clozes
+        object_ = row["obj_label"]
+        fact = Fact(str(row["id"]), object_, object_, tuple(row["masked_sentences"]))
+        clozes.append(fact.cloze(None))
+    assert any(cloze.second for cloze in clozes) or len(records) < len(rows)
+    return model.fit(clozes)
 
 
 def check_open(model: TextModel, clozes: list[Cloze], answers: Sequence[Record]) -> None:

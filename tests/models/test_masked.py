@@ -98,6 +98,67 @@ def test_the_other_pseudo_log_likelihoods(folder: Path, pll: Pll):
     assert off[:, several].max() > 1e-3 and off[0, ~several].max() < 1e-5
 
 
+PAIRS = (
+    ("Robins sing.", "A robin is a [MASK]."),
+    ("The [MASK] sings.", "It is a robin, and [MASK] too."),
+    ("A robin is here.", "[MASK] sings."),
+)
+
+
+def pair(first: str, second: str) -> Cloze:
+    left, _, right = f"{first} {second}".partition("[MASK]")
+    return Cloze(first[:20], left, right, second=len(first) + 1)
+
+
+def naive_pair_score(folder: Path, sentences: tuple[str, str], pieces: tuple[int, ...]) -> float:
+    """`[CLS] a [SEP] b [SEP]` with segments, RoBERTa `<s> a </s> b </s>`; all pieces masked."""
+    tokenizer, model = naive_model(folder)
+    mask = tokenizer.mask_token
+    slots = iter([mask * len(pieces), mask])
+    rows = []
+    for sentence in sentences:
+        text, *behind = sentence.split("[MASK]")
+        text += "".join(next(slots) + part for part in behind)
+        rows.append(tokenizer(text)["input_ids"])
+    ids = torch.tensor([rows[0] + rows[1][1:]])
+    told = {"token_type_ids": torch.tensor([[0] * len(rows[0]) + [1] * (len(rows[1]) - 1)])}
+    with torch.no_grad():
+        kinds = told if model.config.type_vocab_size > 1 else {}
+        log_probs = model(input_ids=ids, **kinds).logits[0].log_softmax(-1)
+    places = (ids[0] == tokenizer.mask_token_id).nonzero()[:, 0].tolist()
+    return sum(log_probs[at, piece].item() for at, piece in zip(places, pieces, strict=False))
+
+
+def test_two_sentences_are_a_pair(folder: Path):
+    words = CandidateSet(("bird", "birdhouse", "zebras"))
+    model = load_model(str(folder), pll="all-masked")
+    assert isinstance(model, MaskedModel)
+    asked = [pair(*sentences) for sentences in PAIRS]
+    naive = [
+        [naive_pair_score(folder, both, model.pieces(w, boundary(cloze))) for w in words.words]
+        for both, cloze in zip(PAIRS, asked, strict=True)
+    ]
+    assert np.abs(model.score(asked, words) - naive).max() < 1e-5
+    repeated = [cloze for cloze in asked for _ in words.words]
+    flat = model.score_pairs(repeated, list(words.words) * len(asked))
+    assert np.abs(flat.reshape(len(asked), -1) - naive).max() < 1e-5
+    # Beside one sentence of the same words, and of the same token ids.
+    mixed = [asked[0], parse_cloze(asked[0].text, "joined"), *clozes()]
+    scores = model.score(mixed, words)
+    assert scores[2:] == pytest.approx(model.score(clozes(), words), abs=1e-5)
+    assert scores[0] == pytest.approx(naive[0], abs=1e-5)
+    assert np.abs(scores[0] - scores[1]).max() > 1e-3
+
+
+def test_a_pair_too_long_keeps_the_slot_and_what_is_left_of_both(model: MaskedModel):
+    cut = model.fit([pair("snow " * 300 + "sings.", "A robin is a [MASK] in " + "snow " * 20)])[0]
+    first, second = cut.sentences("bird")
+    assert first.endswith("snow sings.") and second.startswith("A robin is a bird in snow")
+    (gone,) = model.fit([pair("Robins sing.", "snow " * 300 + "is a [MASK].")])
+    assert gone.second is None and gone.text.endswith("snow is a [MASK].")
+    assert np.isfinite(model.score([cut, gone], CandidateSet(("bird", "fish")))).all()
+
+
 def test_a_text_with_all_pieces_masked_is_run_once(folder: Path, monkeypatch: pytest.MonkeyPatch):
     model = load_model(str(folder), pll="all-masked")
     passes: list[int] = []

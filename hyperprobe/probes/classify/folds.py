@@ -1,28 +1,75 @@
-"""A folds file read back: a user's, or one that an earlier run wrote.
+"""Folds made of a diagnostic set, or read back: a user's file, or one that an earlier run wrote.
 
 What a probe's number means depends on what the folds separate, so that is checked
-whenever the file is read.
+whenever they are made or read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from hyperprobe.diagnostic.build import NAMES
+from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.documents import read_tsv
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.models.embedding import find_word
-from hyperprobe.probes.classify.pairs import COLUMNS, PARTITIONS, SETTINGS
+from hyperprobe.probes.classify.pairs import (
+    COLUMNS,
+    PARTITIONS,
+    SETTINGS,
+    has_groups,
+    make_folds,
+    n_parts_of,
+)
 
 Where = Callable[[object], str]  # index of a row -> where it was read
 
 
-def read_folds(path: Path) -> pd.DataFrame:
+def folds_of(
+    diagnostic: str, contexts: Sequence[Path], settings: Sequence[str], seed: int
+) -> tuple[pd.DataFrame, list[str]]:
+    """Folds of both settings, as far as the set has them, and notes.
+
+    Both are always encoded together, so that the numbers of one do not depend on whether the
+    other is asked for.
+    """
+    items, notes = load_diagnostic(diagnostic), []
+    is_shipped = diagnostic in NAMES
+    possible = list(SETTINGS)
+    n_parts = items["group"].nunique() if has_groups(items) else n_parts_of(items)
+    if n_parts < 2:
+        why = f"{diagnostic}: unseen needs two groups, or four categories without any"
+        if "seen" not in settings:
+            raise UserError(f"{why}: add some, or choose --setting seen")
+        possible = ["seen"]
+        notes += [f"{why}: left out"] if "unseen" in settings else []
+    paths = contexts or (shipped_files() if is_shipped else [])
+    made = make_folds(items, read_all(paths), possible, seed, bare=not is_shipped)
+    for (setting, fold), rows in made.groupby(["setting", "fold"]):
+        if rows["partition"].nunique() == len(PARTITIONS):
+            continue
+        if setting in settings:
+            raise UserError(
+                f"{diagnostic} has too few nouns for fold {fold} of {setting}: add some, so that "
+                "each category has seven or more"
+            )
+        made = made[made["setting"] != setting].reset_index(drop=True)
+    check_folds(made)
+    bare = made.loc[made["hyponym"] == made["hyponym_sentence"], "hyponym"].nunique()
+    if bare:
+        notes.append(f"{bare} nouns have no context sentence: they stand by themselves")
+    return made, notes
+
+
+def read_folds(path: Path, settings: Sequence[str] = ()) -> pd.DataFrame:
     """The folds of a `.tsv` file with the columns of `hyperprobe.probes.classify.pairs.COLUMNS`.
 
-    Raises `UserError` with the line of the first row that breaks a rule of `check_folds`.
+    Raises `UserError` with the line of the first row that breaks a rule of `check_folds`, and for
+    a file without folds of one of `settings`.
     """
     rows = read_tsv(path, COLUMNS, "folds file")
     lines = [number for number, _ in rows]
@@ -42,6 +89,9 @@ def read_folds(path: Path) -> pd.DataFrame:
         _refuse(folds[column].str.strip() == "", where, f"{column} is empty: fill it")
     folds = folds.astype({"fold": int, "label": int})
     check_folds(folds, where)
+    for setting in settings:
+        if setting not in set(folds["setting"]):
+            raise UserError(f"{path} has no {setting} folds: add them or choose another --setting")
     return folds
 
 

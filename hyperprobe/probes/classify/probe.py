@@ -22,8 +22,6 @@ from typing import Any, ClassVar, Unpack
 import pandas as pd
 
 from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED, NAMES
-from hyperprobe.diagnostic.files import load_diagnostic
-from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
 from hyperprobe.models.embedding import n_layers, parse_layers
 from hyperprobe.models.load import config_of, identify, load_static
@@ -62,15 +60,9 @@ from hyperprobe.probes.classify.answers import (
     answer,
     predict_majority,
 )
-from hyperprobe.probes.classify.folds import check_folds, read_folds
+from hyperprobe.probes.classify.folds import folds_of, read_folds
 from hyperprobe.probes.classify.metrics import summarise, summarise_layers
-from hyperprobe.probes.classify.pairs import (
-    PARTITIONS,
-    SETTINGS,
-    has_groups,
-    make_folds,
-    n_parts_of,
-)
+from hyperprobe.probes.classify.pairs import SETTINGS
 from hyperprobe.probes.classify.representations import Representation, represent
 from hyperprobe.progress import progress
 from hyperprobe.render.drawn import draw_once
@@ -178,14 +170,14 @@ def classify(
     settings: tuple[str, ...] = SETTINGS if setting == "both" else (setting,)
     notes: list[str] = []
     if folds is None:
-        table, notes = _make_folds(diagnostic, contexts, settings, seed)
+        table, notes = folds_of(diagnostic, contexts, settings, seed)
         settings = tuple(one for one in settings if one in set(table["setting"]))
     elif contexts or diagnostic != LM_DIAGNOSTIC_EXTENDED:
         raise UserError(
             "--folds brings its own words and sentences: leave out --diagnostic and --contexts"
         )
     else:
-        table = _read_folds(Path(folds), settings)
+        table = read_folds(Path(folds), settings)
     names = _names(models)
     if diagnostic not in NAMES:
         names, said = _that_know(names, models, table)
@@ -279,46 +271,6 @@ def _finish(
     drawn = draw_once(run, lambda: report.pictures(**short))
     run.finish({name: frame for name, frame in files.items() if len(frame)}, seed, drawn)
     return result
-
-
-def _make_folds(
-    diagnostic: str, contexts: Sequence[Path], settings: Sequence[str], seed: int
-) -> tuple[pd.DataFrame, list[str]]:
-    """Folds of both settings, as far as the set has them, and notes.
-
-    Both are always encoded together, so that the numbers of one do not depend on whether the
-    other is asked for.
-    """
-    items, notes = load_diagnostic(diagnostic), []
-    is_shipped = diagnostic in NAMES
-    possible = list(SETTINGS)
-    if not has_groups(items) and n_parts_of(items) < 2:
-        why = f"{diagnostic}: unseen needs two groups, or four categories without any"
-        if "seen" not in settings:
-            raise UserError(f"{why}: add some, or choose --setting seen")
-        possible = ["seen"]
-        notes += [f"{why}: left out"] if "unseen" in settings else []
-    paths = contexts or (shipped_files() if is_shipped else [])
-    made = make_folds(items, read_all(paths), possible, seed, bare=not is_shipped)
-    for (setting, fold), rows in made.groupby(["setting", "fold"]):
-        if rows["partition"].nunique() < len(PARTITIONS) and setting in settings:
-            raise UserError(
-                f"{diagnostic} has too few nouns for fold {fold} of {setting}: add some, so that "
-                "each category has seven or more"
-            )
-    check_folds(made)
-    bare = made.loc[made["hyponym"] == made["hyponym_sentence"], "hyponym"].nunique()
-    if bare:
-        notes.append(f"{bare} nouns have no context sentence: they stand by themselves")
-    return made, notes
-
-
-def _read_folds(path: Path, settings: Sequence[str]) -> pd.DataFrame:
-    folds = read_folds(path)
-    for setting in settings:
-        if setting not in set(folds["setting"]):
-            raise UserError(f"{path} has no {setting} folds: add them or choose another --setting")
-    return folds
 
 
 def _that_know(

@@ -31,37 +31,53 @@ def direction(items: Items, control: bool = False) -> Plan:
         forms = {"noun first": templates.control, "noun last": templates.control_reversed}
     else:
         forms = {"noun first": templates.singular, "noun last": templates.reversed}
-    return _plan(items, DIRECTION, forms, lowest=False)
+    return _plan(items, DIRECTION, forms)
 
 
 def negation(items: Items) -> Plan:
-    """One question for each noun: its category stands lower in "A robin is not a [MASK]." than in
-    "A robin is a [MASK]." and in "A robin is also a [MASK]." Chance is one third.
+    """Two questions for each noun: its category stands lower in "A robin is not a [MASK]." than in
+    "A robin is a [MASK].", and than in "A robin is also a [MASK]." The harder of them counts
+    (`metrics.noun_table`). Chance is one half.
 
-    One more word alone may weaken what a noun calls up, so an affirmed prompt is as long as the
-    negated one. After Kassner & Schuetze (2020) and Ettinger (2020).
+    One more word alone may weaken what a noun calls up, so that one affirmed prompt is as long as
+    the negated one. After Kassner & Schuetze (2020) and Ettinger (2020).
     """
     templates = items.of_set.templates
     forms = {"not": templates.negated, "plain": templates.singular}
     if templates.affirmed:
         forms["affirmed"] = templates.affirmed
-    return _plan(items, NEGATION, forms, lowest=True)
+    return _plan(items, NEGATION, forms, sign=-1)
 
 
-def _plan(items: Items, probe: str, forms: dict[str, str], lowest: bool) -> Plan:
-    """The first of the forms is right where the category stands highest, or `lowest`, there."""
+def _plan(items: Items, probe: str, forms: dict[str, str], sign: int = 1) -> Plan:
+    """The first of the forms against each of the others: it is right where the category stands
+    higher there, or lower with a `sign` of -1."""
     candidates = CandidateSet.of(items.categories)
     if len(candidates) < 2 or not all(forms.values()):
         return Plan((), lambda scores: [])
     blocks = tuple(Block(tuple(items.clozes(text)), candidates) for text in forms.values())
-    names, sign = list(forms), -1 if lowest else 1
+    first, *others = forms
 
     def rows(scores: Sequence[Scores]) -> list[Row]:
         values = [one.astype(float) for one in scores]
-        heights = sign * np.stack([height(one, items.gold) for one in values], axis=1)
-        bias = sign * np.stack([height(biases(one), items.gold) for one in values], axis=1)
+        heights = {
+            name: sign * height(one, items.gold) for name, one in zip(forms, values, strict=True)
+        }
+        bias = {
+            name: sign * height(biases(one), items.gold)
+            for name, one in zip(forms, values, strict=True)
+        }
         return [
-            row(probe, names[0], items.about(i), names[0], names, heights[i], bias[i])
+            row(
+                probe,
+                other,
+                items.about(i),
+                first,
+                (first, other),
+                (heights[first][i], heights[other][i]),
+                (bias[first][i], bias[other][i]),
+            )
+            for other in others
             for i in range(len(items.nouns))
         ]
 

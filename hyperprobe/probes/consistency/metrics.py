@@ -32,25 +32,40 @@ NOUN = ["diagnostic", "model", "probe", "item"]
 
 def noun_table(asked: pd.DataFrame) -> pd.DataFrame:
     """One row for each noun and probe: the mean `raw`, `calibrated` and `chance` over its
-    `n_questions`, and whether it is right in `all` of them."""
-    counted = asked[asked["probe"].isin(PROBES)]
+    `n_questions`, whether it is right in `all` of them, and whether all are `unscored`.
+
+    Of the comparisons of negation, a model's harder one counts.
+    """
+    counted = asked[asked["probe"].isin(PROBES) & ~_is_easier(asked)]
     grouped = counted.groupby(NOUN, sort=False)
     table = grouped[["raw", "calibrated", "chance"]].mean()
     table["all"] = (grouped["calibrated"].min() == 1).astype(float)
     table["n_questions"] = grouped.size()
+    table["unscored"] = grouped["unscored"].all()
     about = grouped[["hypernym", "synset"]].first()
     return about.join(table).reset_index()
+
+
+def _is_easier(asked: pd.DataFrame) -> pd.Series:
+    """Which rows are of a comparison of negation in which the model is right more often."""
+    rows = asked[asked["probe"] == "negation"]
+    share = rows.groupby(["diagnostic", "model", "question"], sort=False)["calibrated"].mean()
+    hardest = set(share.groupby(["diagnostic", "model"], sort=False).idxmin())
+    keys = zip(rows["diagnostic"], rows["model"], rows["question"], strict=True)
+    easier = pd.Series([key not in hardest for key in keys], index=rows.index, dtype=bool)
+    return easier.reindex(asked.index, fill_value=False)
 
 
 def profile(nouns: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """One row for each (diagnostic, model, probe): what is right beside what needs no knowledge.
 
-    Over `n_items` nouns; `n_unasked` others of the set have nothing to ask. `calibrated` is the
-    mean over nouns, `raw` the same without calibration, `all` the share of nouns that are right in
-    all questions of the probe. `chance` is what a guess scores, `noun_alone` the control prompt
-    where it can be asked (NaN elsewhere). `adds` is `calibrated` less the higher of the two, noun
-    by noun, with its interval over synsets and over categories, the `p_value` of a t test and
-    `p_holm`, adjusted for all rows of the set.
+    Over `n_items` nouns; `n_unasked` others of the set have nothing to ask, and `n_unscored` count
+    as wrong, since the model has no score for them. `calibrated` is the mean over nouns, `raw` the
+    same without calibration, `all` the share of nouns that are right in all questions of the
+    probe. `chance` is what a guess scores, `noun_alone` the control prompt where it can be asked
+    (NaN elsewhere). `adds` is `calibrated` less the higher of the two, noun by noun, with its
+    interval over synsets and over categories, the `p_value` of a t test and `p_holm`, adjusted for
+    all rows of the set.
     """
     rows = []
     for diagnostic, of_set in nouns.groupby("diagnostic", sort=False):
@@ -77,6 +92,7 @@ def _share(part: pd.DataFrame, alone: pd.Series, seed: int) -> dict[str, Any]:
     return {
         "n_items": len(part),
         "n_questions": int(part["n_questions"].sum()),
+        "n_unscored": int(part["unscored"].sum()),
         "raw": 100 * part["raw"].mean(),
         **share_columns("calibrated", part["calibrated"]),
         **share_columns("all", part["all"]),

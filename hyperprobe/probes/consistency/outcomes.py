@@ -21,7 +21,8 @@ def outcomes(predictions: pd.DataFrame) -> pd.DataFrame:
 
     An outcome is 1 where the right candidate alone scores highest, a fraction where it ties, 0
     where it cannot be scored. `chance` is one of the candidates. The margin is the calibrated
-    score of the right candidate less the best other one, NaN where either has none.
+    score of the right candidate less the best other one, NaN where either has none; `unscored`
+    says that the right one has none.
     """
     sizes = predictions["candidates"].map(len).to_numpy()
     starts = np.cumsum(sizes) - sizes
@@ -34,6 +35,7 @@ def outcomes(predictions: pd.DataFrame) -> pd.DataFrame:
     table["raw"] = _right(flat["scores"], is_gold, starts, sizes)
     table["calibrated"] = _right(adjusted, is_gold, starts, sizes)
     table["chance"] = 1 / sizes
+    table["unscored"] = ~np.isfinite(flat["scores"][is_gold])
     best_other = np.maximum.reduceat(np.where(is_gold, -np.inf, _finite(adjusted)), starts)
     gold = adjusted[is_gold]
     with np.errstate(invalid="ignore"):

@@ -40,7 +40,7 @@ from hyperprobe.progress import progress
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
-from hyperprobe.render.table import Table, without_repeated_captions
+from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
@@ -78,7 +78,7 @@ class ConsistencyResult(Result):
         of = with_short_names(
             {"metrics": self.metrics, "summary": self.summary, "typicality": self.typicality}
         )
-        yield from without_repeated_captions(profile_tables(of["metrics"]))
+        yield from profile_tables(of["metrics"])
         yield from noun_tables(of["summary"])
         yield from typicality_tables(of["typicality"])
 

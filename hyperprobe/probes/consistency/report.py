@@ -19,7 +19,7 @@ from hyperprobe.probes.consistency.tables import (
     without_controls,
 )
 from hyperprobe.render.document import Part, Picture, Section
-from hyperprobe.render.table import RUN, source_of, without_repeated_captions
+from hyperprobe.render.table import RUN, source_of
 from hyperprobe.runs.read import FinishedRun
 
 Frames = Mapping[str, pd.DataFrame]
@@ -109,7 +109,7 @@ def _sections(tables: Frames, largest: Frames) -> Iterator[Section]:
         "Consistency",
         "A model that knows a kind knows it however it is asked. Each probe asks about the same "
         "nouns in another way.",
-        blocks=(drawn["profile"], *without_repeated_captions(profile_tables(tables[METRICS]))),
+        blocks=(drawn["profile"], *profile_tables(tables[METRICS])),
     )
     yield Section(
         claims.NOUNS,

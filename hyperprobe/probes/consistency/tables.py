@@ -20,17 +20,26 @@ from hyperprobe.render.table import (
 )
 
 N_LISTED = 12  # nouns in a list
+WORDS = (
+    "Calibrated: each answer's score minus what it gets for other nouns. Guess: without any "
+    "knowledge (transitivity: whether its premises hold or not). Noun: from the noun alone. Adds: "
+    "calibrated over the higher of both, with 95 % intervals."
+)
 
 
 def profile_tables(profile: pd.DataFrame) -> Iterator[Table]:
     """One table for each set and model: every probe, beside what needs no knowledge."""
     about = ["diagnostic", "model"]
-    for (diagnostic, model), rows in without_controls(profile).groupby(about, sort=False):
+    parts = list(without_controls(profile).groupby(about, sort=False))
+    for left, ((diagnostic, model), rows) in zip(range(len(parts))[::-1], parts, strict=True):
+        notes = [] if left else [WORDS]
         unasked = rows[(rows["probe"] != TRANSITIVITY) & (rows["n_unasked"] > 0)]
-        notes = [
+        notes += [
             f"No {row['probe']} to ask about {int(row['n_unasked'])} nouns."
-            for _, row in unasked.drop_duplicates("probe").iterrows()
+            for _, row in unasked.iterrows()
         ]
+        if unscored := int(rows["n_unscored"].max()):
+            notes.append(f"{model} cannot score {unscored} nouns: counted as wrong.")
         yield make_table(
             f"{model} on {diagnostic} ({rows['n_items'].max()} nouns): consistency (percent right)",
             rows,
@@ -43,15 +52,7 @@ def profile_tables(profile: pd.DataFrame) -> Iterator[Table]:
                 "adds": share("adds"),
                 "p (Holm)": p_value("p_holm"),
             },
-            " ".join(
-                [
-                    "Calibrated: each answer's score minus what it gets for other nouns. Guess: "
-                    "without any knowledge (transitivity: whether its premises hold or not). Noun: "
-                    "from the noun alone. Adds: calibrated over the higher of both, with 95 % "
-                    "intervals.",
-                    *notes,
-                ]
-            ),
+            " ".join(notes),
             "metrics.csv",
         )
 
@@ -70,8 +71,8 @@ def noun_tables(summary: pd.DataFrame) -> Iterator[Table]:
                 "expected": number("n_expected", 1),
                 "lucky": count("n_lucky"),
                 "reliability": number("generalisability"),
-                "noun, %": mean("share_noun"),
-                "probe, %": mean("share_probe"),
+                "noun %": mean("share_noun"),
+                "probe %": mean("share_probe"),
             },
             "Known: right in every question of every probe. Expected: so many if the probes had "
             "nothing to do with each other within a category. Lucky: right when asked plainly, "

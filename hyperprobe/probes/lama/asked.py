@@ -79,9 +79,20 @@ def words_asked(vocab: StrPath | Sequence[str] | None) -> list[str] | None:
     return read_words(Path(vocab)) if isinstance(vocab, str | os.PathLike) else None
 
 
-def notes(sources: Sequence[str], data: Path, missing: Sequence[str]) -> list[str]:
-    """What was asked for and had no effect, a line each; `missing` are options without facts."""
+def notes(
+    sources: Sequence[str], data: Path, asked: Sequence[Relation], missing: Sequence[str]
+) -> list[str]:
+    """What was asked for and had no effect, a line each.
+
+    `asked` are the relations of `relations_asked`, `missing` the options without facts.
+    """
     lines = [f"{option}: no fact asked has any: nothing was asked" for option in missing]
+    having = {relation.source for relation in asked}
+    lines += [
+        f"--source {source} has none of the relations asked: it is left out"
+        for source in dict.fromkeys(sources)
+        if source not in having
+    ]
     if data != DATA and not reads_data(sources):
         lines.append(f"--data {data} is not used by {', '.join(sources)}")
     return lines

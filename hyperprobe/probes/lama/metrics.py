@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hyperprobe.names import RETRIEVE_READ
 from hyperprobe.statistics.intervals import interval, mcnemar_exact, resampled_means
 from hyperprobe.statistics.ranks import reciprocal, success
 from hyperprobe.statistics.stratified import with_holm
@@ -83,7 +84,8 @@ def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """One row per (source, relation, model, ranking), then each type, `macro` and `micro`.
 
     `macro` and the types are means over relations, the papers' number; `micro` is
-    the mean over facts.
+    the mean over facts. Of `n_facts` the model has a score for the objects of `n_scored`; the
+    others count as wrong.
     """
     rows = []
     for (source, model), of_model in predictions.groupby(["source", "model"], sort=False):
@@ -110,6 +112,7 @@ class _Outcomes:
     """The numbers of one group of facts: means, and the bootstrapped ones [n_resamples]."""
 
     n: int
+    n_scored: int
     means: dict[str, float]
     resampled: dict[str, NDArray[np.float64]]
     mean_log_prob: float
@@ -125,6 +128,8 @@ class _Outcomes:
         scores = part["gold_score"].where(part["n_subject_pieces"].notna())
         return cls(
             len(part),
+            # (what is looked up and not found is a wrong answer, and not one that cannot be given)
+            int(((part["gold_rank"] > 0) | (part["model"] == RETRIEVE_READ)).sum()),
             {key: float(value.mean()) for key, value in values.items()},
             {key: resampled_means(value, seed) for key, value in values.items()},
             float(scores.mean()),
@@ -133,7 +138,10 @@ class _Outcomes:
 
 def _summary(groups: list[_Outcomes]) -> dict[str, Any]:
     """Means over `groups`, with bootstrap intervals over the facts in them."""
-    row: dict[str, Any] = {"n_facts": sum(one.n for one in groups)}
+    row: dict[str, Any] = {
+        "n_facts": sum(one.n for one in groups),
+        "n_scored": sum(one.n_scored for one in groups),
+    }
     for key in groups[0].means:
         row[key] = float(np.mean([one.means[key] for one in groups]))
         edges = interval(np.mean([one.resampled[key] for one in groups], axis=0))
@@ -197,38 +205,6 @@ def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
                 rows.append((source, ranking, first, second, only_first, only_second, p))
     columns = ["source", "ranking", "model", "other", "only_model", "only_other", "p_value"]
     return with_holm(pd.DataFrame(rows, columns=columns), "source")
-
-
-def consistency(predictions: pd.DataFrame) -> pd.DataFrame:
-    """How often paraphrases of a prompt agree (Elazar et al. 2021, section 4.2).
-
-    One row per (source, relation, model): `n_patterns`, mean `p_at_1` over them,
-    `consistency`, the percentage of (fact, pair of patterns) with the same answer,
-    and `consistent_p_at_1`, the percentage of facts that every pattern has right.
-    """
-    rows = []
-    keys = ["source", "relation", "model"]
-    for key, part in predictions.groupby(keys, sort=False):
-        answers = part.pivot(index="item", columns="prompt", values="best").to_numpy()
-        right = part.pivot(index="item", columns="prompt", values="gold_rank").to_numpy() == 1
-        n = answers.shape[1]
-        if n < 2:
-            continue
-        agree = [
-            float(np.mean(answers[:, i] == answers[:, j])) for i, j in combinations(range(n), 2)
-        ]
-        row = dict(zip(keys, key, strict=True))
-        rows.append(
-            {
-                **row,
-                "n_patterns": n,
-                "n_facts": len(answers),
-                "p_at_1": 100 * float(right.mean()),
-                "consistency": 100 * float(np.mean(agree)),
-                "consistent_p_at_1": 100 * float(right.all(axis=1).mean()),
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 # The names of Petroni et al. (2019), Figure 3.

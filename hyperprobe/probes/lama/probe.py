@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import pandas as pd
 
-from hyperprobe.cloze import SLOT, CandidateSet
+from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import ClozeModel, shared_words
 from hyperprobe.models.load import LastLoaded, identify, load_model
@@ -26,6 +26,7 @@ from hyperprobe.names import (
     RANDOM,
     RETRIEVE_READ,
     StrPath,
+    in_papers_order,
     is_vectors,
     listed,
 )
@@ -39,19 +40,19 @@ from hyperprobe.options import (
     check_choices,
     check_seed,
 )
-from hyperprobe.probes.lama import report
+from hyperprobe.probes.lama import report, tables
 from hyperprobe.probes.lama.asked import check_baselines, relations_asked, words_asked
 from hyperprobe.probes.lama.factors import with_factors
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
     compare_on_facts,
-    consistency,
     correlations,
     p_at_k,
     summarise_facts,
     summarise_mentions,
     summarise_negated,
 )
+from hyperprobe.probes.lama.paraphrases import consistency
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
     predict_facts,
@@ -60,7 +61,7 @@ from hyperprobe.probes.lama.predictions import (
     predict_negated,
 )
 from hyperprobe.probes.lama.prompts import Prompts
-from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, select
+from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, has_slot, select
 from hyperprobe.probes.lama.retrieve_read import predict_retrieve_read
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
 from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
@@ -112,14 +113,14 @@ class LamaResult(Result):
 
     def tables(self) -> list[Table]:
         """Facts kept, P@1 per relation and in all, examples, and what was asked besides."""
-        return list(report.tables(with_short_names(self.files()), self.seed))
+        return list(tables.tables(with_short_names(self.files()), self.seed))
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Every frame by its file name in the folder."""
         return {
-            report.PREDICTIONS: self.predictions,
-            report.METRICS: self.metrics,
-            report.FACTS: self.facts,
+            tables.PREDICTIONS: self.predictions,
+            tables.METRICS: self.metrics,
+            tables.FACTS: self.facts,
             **self.frames,
         }
 
@@ -267,7 +268,7 @@ def _with_negation(relation: Relation, facts: list[Fact]) -> list[Fact]:
     """The facts that can be negated: all by a template, else those that bring a sentence."""
     if relation.template is not None:
         return facts if relation.negated else []
-    return [fact for fact in facts if SLOT in fact.negated]
+    return [fact for fact in facts if has_slot(fact.negated)]
 
 
 def _nothing_left(selected: Selected) -> str:
@@ -284,7 +285,7 @@ def _nothing_left(selected: Selected) -> str:
 def _names(models: Sequence[str], randomised: Sequence[str]) -> list[str]:
     """All that is asked: the models, the vectors, and random weights in the shape of some."""
     shuffled = [f"{RANDOM}{name}" for name in randomised if not name.startswith(RANDOM)]
-    return list(dict.fromkeys([*models, *EMBEDDED_VECTORS, *shuffled]))
+    return list(dict.fromkeys([*in_papers_order(models), *EMBEDDED_VECTORS, *shuffled]))
 
 
 def _retrieve_read(

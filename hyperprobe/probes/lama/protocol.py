@@ -2,7 +2,7 @@
 
 In its order: rows without both labels, texts of more than 100 words, objects
 outside the vocabulary, objects that the models do not write as one token, and
-facts that more raters deny than confirm are left out; then, where a template
+facts that fewer than half of the raters confirm are left out; then, where a template
 asks, repetitions of a (subject, object) pair.
 """
 
@@ -41,7 +41,7 @@ class Evidence(Document):
 
 
 class Rating(Document):
-    """What a rater said of a fact: yes, no, or anything else, which does not count."""
+    """What a rater said of a fact: yes, or anything else, which counts as no."""
 
     judgment: str | None
 
@@ -121,26 +121,34 @@ class Fact:
     id: str
     subject: str
     object: str
-    sentence: str = ""
-    negated: str = ""
+    sentences: tuple[str, ...] = ()
+    negated: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
 
-    def cloze(self, template: str | None, negated: bool = False) -> Cloze:
-        """The question, from a template or from the row's sentence.
+    @property
+    def sentence(self) -> str:
+        """The row's sentences as one text."""
+        return " ".join(self.sentences)
 
-        Of several slots in a sentence the first is asked, as in the reference code.
+    def cloze(self, template: str | None, negated: bool = False) -> Cloze:
+        """The question, from a template or from the row's sentences.
+
+        Of several slots the first is asked, as in the reference code. What follows the first
+        sentence is the second one, however many it is.
         """
         if template is not None:
             return Template(template).cloze(self.id, self.subject)
-        return first_slot(self.negated if negated else self.sentence, self.id, self.subject)
+        sentences = self.negated if negated else self.sentences
+        second = len(sentences[0]) + 1 if len(sentences) > 1 else None
+        return first_slot(" ".join(sentences), self.id, self.subject, second)
 
 
-def first_slot(text: str, id: str, subject: str | None) -> Cloze:
+def first_slot(text: str, id: str, subject: str | None, second: int | None = None) -> Cloze:
     """The cloze of a text with one slot or more. Raises `UserError` for none."""
     left, slot, right = text.partition(SLOT)
     if not slot:
         raise UserError(f"{id}: {text!r} has no slot: write {SLOT}")
-    return Cloze(id, left, right, subject)
+    return Cloze(id, left, right, subject, second)
 
 
 @dataclass(frozen=True)
@@ -201,10 +209,10 @@ def _fact(row: dict[str, Any], relation: Relation, where: str, lowercase: bool) 
     for key, value in (("sub_label", subject), ("obj_label", answer)):
         if not value.strip():
             raise UserError(f"{where}: {key} is empty: write a word")
-    sentence, negated = (
-        " ".join(texts or ()) for texts in (row.get("masked_sentences"), row.get("negated"))
+    sentences, negated = (
+        tuple(texts or ()) for texts in (row.get("masked_sentences"), row.get("negated"))
     )
-    if relation.template is None and SLOT not in sentence:
+    if relation.template is None and not has_slot(sentences):
         raise UserError(
             f"{where}: no template for {relation.name} and no {SLOT} in masked_sentences: "
             "write one of them"
@@ -213,7 +221,7 @@ def _fact(row: dict[str, Any], relation: Relation, where: str, lowercase: bool) 
         str(row.get("uuid") or row.get("id") or where),
         subject,
         answer,
-        sentence,
+        sentences,
         negated,
         _mentions(row),
     )
@@ -225,6 +233,11 @@ def _fact(row: dict[str, Any], relation: Relation, where: str, lowercase: bool) 
             "write it differently"
         )
     return fact
+
+
+def has_slot(sentences: tuple[str, ...]) -> bool:
+    """Whether there is something to ask in one of them."""
+    return any(SLOT in sentence for sentence in sentences)
 
 
 def _mentions(row: dict[str, Any]) -> tuple[str, ...]:
@@ -241,13 +254,13 @@ def _lowercase(fact: Fact) -> Fact:
         fact.id,
         lower(fact.subject),
         lower(fact.object),
-        lower(fact.sentence),
-        lower(fact.negated),
+        tuple(map(lower, fact.sentences)),
+        tuple(map(lower, fact.negated)),
         tuple(map(lower, fact.mentions)),
     )
 
 
 def _is_denied(row: dict[str, Any]) -> bool:
-    """Whether more raters said no than yes; a tie keeps the fact."""
-    votes = Counter(rating["judgment"] for rating in row.get("judgments") or ())
-    return votes["no"] > votes["yes"]
+    """Whether fewer than half of the raters said yes; a tie keeps the fact."""
+    judgments = [rating["judgment"] for rating in row.get("judgments") or ()]
+    return 2 * judgments.count("yes") < len(judgments)

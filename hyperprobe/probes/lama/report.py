@@ -1,36 +1,34 @@
-"""What `lama` shows: tables, figures and sentences, on the terminal and in reports."""
+"""What `lama` shows in reports: sentences, figures and the tables of `tables`."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
 from hyperprobe.names import FREQ, RETRIEVE_READ, is_subject
 from hyperprobe.probes.lama import figures
-from hyperprobe.probes.lama.metrics import FILTERED, MACRO, MICRO, RAW
+from hyperprobe.probes.lama.metrics import MACRO, RAW
+from hyperprobe.probes.lama.tables import (
+    FACTS,
+    METRICS,
+    PREDICTIONS,
+    Files,
+    aggregate_tables,
+    example_table,
+    extra_tables,
+    facts_table,
+    relation_tables,
+    systems_table,
+)
 from hyperprobe.render.charts import short_name
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
-from hyperprobe.render.table import Table, count, make_table, number, share, text
-from hyperprobe.render.terminal import MISSING, percent
+from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
 
-PREDICTIONS, METRICS, FACTS = "predictions.parquet", "metrics.csv", "facts.csv"
 ALWAYS = (PREDICTIONS, METRICS, FACTS)
 P_AT_K, CORRELATIONS, MENTIONS = "p_at_k.csv", "correlations.csv", "mentions.parquet"
-DROPPED_WORDS = {
-    "n_no_label": "no label",
-    "n_too_long": "too long",
-    "n_not_in_vocabulary": "not in vocabulary",
-    "n_several_tokens": "several tokens",
-    "n_denied": "denied",
-    "n_repeated": "repeated",
-    "n_not_spelled": "letters unknown",
-}
-MAX_EXAMPLES = 8
-Files = Mapping[str, pd.DataFrame]  # the run's tables by file name
 
 
 def part(runs: Mapping[str, FinishedRun]) -> Part:
@@ -43,7 +41,11 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         files = read_files(run)
         subjects += filter(is_subject, files[METRICS]["model"])
         findings += find(files, label)
-        shown: list[Table | Picture] = [*pictures(files), *aggregate_tables(files[METRICS])]
+        shown: list[Table | Picture] = [
+            *pictures(files),
+            *aggregate_tables(files[METRICS]),
+            *systems_table(files[METRICS]),
+        ]
         results.append(
             Section(
                 f"lama-{label}",
@@ -92,154 +94,6 @@ def read_files(run: FinishedRun) -> dict[str, pd.DataFrame]:
     for name in (PREDICTIONS, METRICS):
         files[name] = files[name].fillna({"type": ""})
     return files
-
-
-def tables(files: Files, seed: int) -> Iterator[Table]:
-    """What the terminal shows: facts, relations, means, examples, and what was asked besides."""
-    yield facts_table(files[FACTS])
-    yield from relation_tables(files[METRICS])
-    yield from aggregate_tables(files[METRICS])
-    yield example_table(files[PREDICTIONS], seed)
-    yield from extra_tables(files)
-
-
-def facts_table(facts: pd.DataFrame) -> Table:
-    """How many rows of each relation were kept, and why others were not."""
-    reasons = [column for column in DROPPED_WORDS if facts[column].any()]
-    return make_table(
-        "facts kept, and left out for what reason",
-        facts,
-        {
-            "relation": lambda row: f"{row['source']} {row['relation']}",
-            "rows": count("n_rows"),
-            **{DROPPED_WORDS[reason]: count(reason) for reason in reasons},
-            "kept": count("n_facts"),
-        },
-        source=FACTS,
-    )
-
-
-def relation_tables(metrics: pd.DataFrame) -> Iterator[Table]:
-    """P@1 of every model on every relation, raw / filtered, for each source."""
-    for source, rows in metrics.groupby("source", sort=False):
-        rows = rows[~rows["relation"].isin((MACRO, MICRO))]
-        rows = rows[rows["relation"] != rows["type"]]
-        raw, filtered = (
-            rows[rows["ranking"] == ranking].pivot(
-                index="relation", columns="model", values="p_at_1"
-            )
-            for ranking in (RAW, FILTERED)
-        )
-        models = list(dict.fromkeys(rows["model"]))
-        first = rows.drop_duplicates("relation").set_index("relation")
-        lines = tuple(
-            (
-                str(name),
-                str(first["type"][name]),
-                str(first["n_facts"][name]),
-                *(f"{percent(raw[m][name])} / {percent(filtered[m][name])}" for m in models),
-            )
-            for name in first.index
-        )
-        yield Table(
-            f"{source}: P@1 in percent, raw / filtered",
-            ("relation", "type", "facts", *models),
-            lines,
-            source=METRICS,
-        )
-
-
-def aggregate_tables(metrics: pd.DataFrame) -> Iterator[Table]:
-    """The means over relations (macro) and over facts (micro), for each source."""
-    for source, rows in metrics.groupby("source", sort=False):
-        both = {mean: rows[rows["relation"] == mean].to_dict("records") for mean in (MACRO, MICRO)}
-        yield Table(
-            f"{source}: means over relations (macro) and facts (micro), in percent "
-            "with 95 % intervals",
-            (
-                "model",
-                "ranking",
-                *(f"{mean} {name}" for mean in (MACRO, MICRO) for name in ("P@1", "P@10", "MRR")),
-                "log p of gold",
-            ),
-            tuple(
-                (
-                    str(macro["model"]),
-                    str(macro["ranking"]),
-                    *(cell for row in (macro, micro) for cell in _means(row)),
-                    number("mean_log_prob")({"mean_log_prob": micro["mean_log_prob"]}),
-                )
-                for macro, micro in zip(both[MACRO], both[MICRO], strict=True)
-            ),
-            source=METRICS,
-        )
-
-
-def _means(row: Mapping[Hashable, Any]) -> tuple[str, str, str]:
-    by_name = {str(key): value for key, value in row.items()}
-    return share("p_at_1")(by_name), share("p_at_10")(by_name), f"{row['mrr']:.3f}"
-
-
-def example_table(predictions: pd.DataFrame, seed: int) -> Table:
-    """One random fact of each relation and the model's five best answers (the paper's Table 3)."""
-    model = predictions["model"].iloc[-1]
-    rows = predictions[predictions["model"] == model]
-    picked = rows.groupby(["source", "relation"], sort=False).sample(1, random_state=seed)
-
-    def answers(row: dict[str, Any]) -> str:
-        best = zip(row["top"][:5], row["top_scores"][:5], strict=True)
-        return ", ".join(f"{word} {score:.1f}" for word, score in best) or MISSING
-
-    return make_table(
-        f"{model}: a random fact of each relation, its five best answers and their log p",
-        picked.head(MAX_EXAMPLES),
-        {"question": text("text"), "right": text("gold"), "answers": answers},
-        source=PREDICTIONS,
-    )
-
-
-def extra_tables(files: Files) -> Iterator[Table]:
-    """What was asked for besides: paraphrases, negation, mentions."""
-    if "consistency.csv" in files:
-        yield make_table(
-            "consistency over paraphrased prompts, in percent",
-            files["consistency.csv"],
-            {
-                "relation": text("relation"),
-                "model": text("model"),
-                "patterns": count("n_patterns"),
-                "mean P@1": share("p_at_1"),
-                "same answer": share("consistency"),
-                "all right": share("consistent_p_at_1"),
-            },
-            source="consistency.csv",
-        )
-    if "negated.csv" in files:
-        yield make_table(
-            "question and negation: same first answer in percent, rank correlation of all answers",
-            files["negated.csv"],
-            {
-                "relation": text("relation"),
-                "model": text("model"),
-                "facts": count("n_facts"),
-                "overlap@1": share("overlap"),
-                "Spearman": number("spearman"),
-            },
-            source="negated.csv",
-        )
-    if "mentions.csv" in files:
-        yield make_table(
-            "rank of the object in ten sentences that mention the fact",
-            files["mentions.csv"],
-            {
-                "model": text("model"),
-                "facts": count("n_facts"),
-                "mean rank": number("mean_rank", 0),
-                "quartiles": lambda row: ", ".join(f"{row[f'rank_{q}']:.0f}" for q in (25, 50, 75)),
-                "deviation between sentences": number("mean_deviation", 0),
-            },
-            source="mentions.csv",
-        )
 
 
 def pictures(files: Files) -> Iterator[Picture]:

@@ -229,3 +229,45 @@ def test_too_few_sentences():
         make_folds(items, contexts(items)[:-48], ["seen"])
     with pytest.raises(UserError, match="at least two"):
         make_folds(items[items["group"] == "A"], contexts(items), ["unseen"])
+
+
+def without_groups(sizes: dict[str, int]) -> pd.DataFrame:
+    return diagnostic({"": sizes})
+
+
+@settings(max_examples=5, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("abcdefg"), st.integers(10, 30), min_size=4),
+    st.integers(0, 99),
+)
+def test_folds_without_groups_and_sentences(sizes: dict[str, int], seed: int):
+    items = without_groups(sizes)
+    folds = make_folds(items, [], SETTINGS, seed, bare=True)
+    check_folds(folds)
+    gold = dict(zip(items["hyponym"], items["hypernym"], strict=True))
+    right = folds["hyponym"].map(gold) == folds["hypernym"]
+    assert (right == (folds["label"] == 1)).all()
+    assert (folds["hyponym_sentence"] == folds["hyponym"]).all()
+    assert (folds["hypernym_sentence"] == folds["hypernym"]).all()
+    unseen = folds[folds["setting"] == "unseen"]
+    assert unseen["fold"].nunique() == min(3, len(sizes) // 2)
+    for _, rows in unseen.groupby("fold"):
+        parts = rows.groupby("partition")["hypernym"].agg(set)
+        assert not parts["train"] & (parts["dev"] | parts["test"]) and len(parts["test"]) >= 2
+
+
+def test_sentences_where_there_are_some():
+    items = without_groups({"a": 14, "b": 14})
+    given = [one for one in contexts(items) if one.word not in ("a-3", "b")]
+    folds = make_folds(items, given, ["seen"], bare=True)
+    check_folds(folds)
+    texts = folds.groupby("hyponym")["hyponym_sentence"].agg(set)
+    assert texts["a-3"] == {"a-3"} and "a-4" not in texts["a-4"]
+    assert set(folds.loc[folds["hypernym"] == "b", "hypernym_sentence"]) == {"b"}
+    # (a pair with a category that stands by itself has no other instances)
+    train = folds[(folds["partition"] == "train") & (folds["fold"] == 1)]
+    assert train.groupby(["hyponym", "hypernym"]).size().groupby("hypernym").max().to_dict() == {
+        "a": 8, "b": 1,
+    }  # fmt: skip
+    with pytest.raises(UserError, match="without groups it needs four categories"):
+        make_folds(items, given, ["unseen"], bare=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hyperprobe.diagnostic.builder import build
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
@@ -265,3 +266,27 @@ def test_a_full_disk(folds_file: Path, tiny_models: dict[str, Path], tmp_path: P
     said = (tmp_path / "said.txt").read_text()
     assert said.count("\n") == 1 and "cannot write" in said and "free some space" in said
     assert not list(tmp_path.rglob("*.partial")) and not list(tmp_path.rglob("run.json"))
+
+
+def own_set(tmp_path: Path, n_categories: int, n: int) -> str:
+    extended = load_diagnostic("lm-diagnostic-extended")
+    rows = extended[extended["hypernym"].isin(extended["hypernym"].unique()[:n_categories])]
+    path = tmp_path / "pairs.tsv"
+    columns = ["hyponym", "hypernym"]
+    rows.groupby("hypernym").head(n)[columns].to_csv(path, sep="\t", index=False)
+    made = build(pairs=path, results=tmp_path)
+    return str(made.folder / "pairs.tsv")
+
+
+def test_a_set_of_ones_own(tiny_models, tmp_path: Path):
+    bert, own = str(tiny_models["bert"]), own_set(tmp_path, 3, 14)
+    made = classify(bert, diagnostic=own, n_seeds=1, results=tmp_path)
+    assert set(made.metrics["setting"]) == {"seen"} and bert in set(made.metrics["model"])
+    assert "without any: left out" in made.notes[0] and "42 nouns have no context" in made.notes[1]
+    with pytest.raises(UserError, match="choose --setting seen"):
+        classify(bert, "unseen", diagnostic=own, results=tmp_path)
+    with pytest.raises(UserError, match="--folds brings its own"):
+        classify(bert, folds=made.folder / "folds.tsv", diagnostic=own, results=tmp_path)
+    few = own_set(tmp_path, 2, 2)
+    with pytest.raises(UserError, match="too few nouns for fold 1 of seen"):
+        classify(bert, diagnostic=few, results=tmp_path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from wordfreq import zipf_frequency
 
+import hyperprobe as hp
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.lexicon.wordnet import open_wordnet
@@ -177,3 +179,27 @@ def test_masked_scores_are_those_of_one_text_at_a_time():
             float(model.score([cloze], CandidateSet((word,)))[0, 0]) for word in row["candidates"]
         ]
         assert row["scores"] == pytest.approx(alone, abs=2e-5)
+
+
+def test_relations_have_one_order():
+    # nltk gives them in the order of a set of texts, which differs between processes.
+    taxonomy = SMALL.taxonomy
+    for node in ("battleship.n.01", "bird.n.01", "animal.n.01"):
+        for found in (taxonomy.parents(node), taxonomy.children(node)):
+            assert list(found) == sorted(found)
+
+
+def test_levels_of_a_taxonomy_of_ones_own(tmp_path: Path):
+    shop = Path(__file__).parents[3] / "docs" / "examples" / "shop.tsv"
+    built = hp.build_diagnostic(taxonomy=shop, results=tmp_path)
+    of_set = load_set(str(built.folder / "shop.tsv"))
+    lines = [line.split("\t") for line in shop.read_text(encoding="utf-8").splitlines()[1:]]
+    parents = dict(lines)
+    table = predict(frequent(), of_set)
+    rows = table[(table["model"] == "frequent-toy") & (table["probe"] == "levels")]
+    assert len(rows) > 100
+    for row in rows.itertuples():
+        assert parents[row.item] == row.gold == row.question  # two levels lie above the nouns
+        assert {parents[word] for word in row.candidates} == {parents[row.gold]}
+    table = table[table["model"] == "frequent-toy"]
+    assert {"wordings", "direction", "siblings", "negation", "inheritance"} <= set(table["probe"])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
     compare_on_facts,
-    consistency,
     correlations,
     hits,
     p_at_k,
@@ -18,6 +17,7 @@ from hyperprobe.probes.lama.metrics import (
     summarise_mentions,
     summarise_negated,
 )
+from hyperprobe.probes.lama.paraphrases import article_fits, consistency
 
 
 def frame(rows: list[tuple[str, str, int]], model: str = "m", relation: str = "P1", type: str = ""):
@@ -139,6 +139,62 @@ def test_consistency_of_paraphrases_by_hand():
     # First fact: x x w, one of three pairs agrees; second: y z z, one of three.
     assert row["consistency"] == pytest.approx(100 / 3)
     assert row["p_at_1"] == pytest.approx(100 * 2 / 6) and row["consistent_p_at_1"] == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "answer", "fits"),
+    [
+        ("[X] is a [Y].", "actor", False),
+        ("[X] is a [Y].", "poet", True),
+        ("[X] is an [Y].", "poet", False),
+        ("[X] is an [Y].", "Actor", True),
+        ("[X] is a [Y]-born person.", "Oslo", False),
+        ("[X] is a great [Y].", "actor", True),
+        ("[X] is a [Y].", "university", False),  # letters decide, not sounds
+        ("[X] is an [Y].", "hour", False),
+        ("[Y] is a place.", "Oslo", True),
+        ("A [Y] is [X].", "actor", True),  # and nothing but a small letter is an article
+        ("[X] is a ([Y]).", "actor", False),
+        ("masked sentence", "actor", True),
+    ],
+)
+def test_an_article_that_does_not_fit_is_told_as_in_pararels_code(
+    pattern: str, answer: str, fits: bool
+):
+    assert article_fits(pattern, answer) == fits
+
+
+def test_patterns_with_the_wrong_article_do_not_count():
+    parts = []
+    answers = {
+        "[X] is a [Y].": ("actor", "poet"),
+        "[X] is an [Y].": ("actor", "actor"),
+        "[X], [Y].": ("poet", "poet"),
+        "[X] was an [Y].": ("actor", "poet"),
+    }
+    for prompt, best in answers.items():
+        part = frame([("a", "actor", 1), ("b", "poet", 1)]).assign(prompt=prompt, best=list(best))
+        parts.append(part.assign(gold_rank=(part["best"] != part["gold"]) + 1))
+    row = consistency(pd.concat(parts)).iloc[0]
+    # Of the actor the patterns with `an` and none: actor, poet, actor; one of three pairs agrees.
+    # Of the poet those with `a` and none: poet, poet; one of one.
+    assert row["consistency"] == pytest.approx(100 * 2 / 4)
+    assert row["p_at_1"] == pytest.approx(100 * 4 / 5)
+    assert (row["consistent_p_at_1"], row["n_patterns"], row["n_facts"]) == (0, 4, 2)
+    none = consistency(pd.concat(parts[::3]).query("gold == 'actor'").assign(gold="poet"))
+    assert none["n_patterns"].item() == 2 and np.isnan(none["consistency"].item())
+
+
+def test_objects_that_a_model_has_no_score_for_are_counted():
+    first = frame([("a", "x", 1), ("b", "x", 0), ("c", "x", 0), ("d", "x", 4)], type="1-1")
+    second = frame([("a", "x", 0)], relation="P2", type="N-1")
+    metrics = summarise_facts(add_filtered_rank(pd.concat([first, second])))
+    for ranking in ("raw", "filtered"):
+        rows = metrics[metrics["ranking"] == ranking].set_index("relation")
+        assert rows["n_scored"].to_dict() == {
+            "P1": 2, "P2": 0, "1-1": 2, "N-1": 0, "macro": 2, "micro": 2,
+        }  # fmt: skip
+        assert rows["n_facts"]["micro"] == 5
 
 
 def test_correlations_agree_with_numpy():

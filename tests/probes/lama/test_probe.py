@@ -312,6 +312,29 @@ def test_vocab_intersect_from_the_command_line(tmp_path: Path, tiny_models: dict
     assert notes["settings"]["candidates"]["n"] == len(words)
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_what_has_no_effect_is_said_in_a_line(tmp_path: Path, tiny_models: dict[str, Path]):
+    """A source without the relation, questions that no fact has, data that no source reads."""
+    first, second = (str(write_source(tmp_path / name, n)) for name, n in (("a", 2), ("b", 1)))
+    relations = tmp_path / "a" / "relations.jsonl"
+    rows = [json.loads(line) for line in relations.read_text().splitlines()]
+    relations.write_text("\n".join(json.dumps({**r, "template_negated": None}) for r in rows))
+    done = run(
+        tmp_path, "lama", "--model", str(tiny_models["bert"]), "--relation", "P1",
+        "--source", second, "--source", first, "--data", str(tmp_path), "--negated", "--mentions",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = done.stderr.splitlines()
+    for line in (
+        f"--source {second} has none of the relations asked: it is left out",
+        "--negated: no fact asked has any: nothing was asked",
+        "--mentions: no fact asked has any: nothing was asked",
+        f"--data {tmp_path} is not used by {second}, {first}",
+    ):
+        assert line in said
+    assert " P1 " in done.stdout and " P0 " not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

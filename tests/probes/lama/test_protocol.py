@@ -68,6 +68,21 @@ def test_rows_are_left_out_in_the_reference_codes_order(tmp_path: Path):
     assert counts["n_facts"] == 4
 
 
+def test_every_judgment_but_yes_is_a_no(tmp_path: Path):
+    """As in the reference code, which counts `skip`, `maybe`, spellings and nothing at all."""
+    rows = [
+        fact("Louvre", "Paris", judgments=[*votes("yes"), {"judgment": None}]),
+        fact("Forum", "Rome", judgments=votes("yes", "skip", "skip")),
+        fact("Dante", "Rome", judgments=votes("skip")),
+        fact("Zola", "Paris", judgments=votes("yes", "Yes", "maybe")),
+        fact("Hugo", "Paris", judgments=votes("yes", "yes", "skip", "no")),
+        fact("Proust", "Paris", judgments=[]),
+    ]
+    facts, counts = select(relation(write_rows(tmp_path / "P1.jsonl", rows)), vocabulary())
+    assert [fact.subject for fact in facts] == ["Louvre", "Hugo", "Proust"]
+    assert counts["n_denied"] == 3
+
+
 def test_without_a_template_sentences_are_asked_and_not_deduplicated(tmp_path: Path):
     short = fact("Squad", "bird", masked_sentences=["A [MASK] and a [MASK] sang."])
     long = fact("Squad", "bird", masked_sentences=["word " * 100 + "[MASK]"])
@@ -76,6 +91,23 @@ def test_without_a_template_sentences_are_asked_and_not_deduplicated(tmp_path: P
     assert (counts["n_too_long"], counts["n_repeated"], len(facts)) == (1, 0, 2)
     cloze = facts[0].cloze(None)
     assert (cloze.left, cloze.right) == ("A ", " and a [MASK] sang.")
+
+
+def test_two_masked_sentences_are_asked_as_two(tmp_path: Path):
+    rows = [
+        fact("Dante", "Rome", masked_sentences=["Dante wrote.", "He died in [MASK] [MASK]."]),
+        fact("Zola", "Paris", masked_sentences=["He died in [MASK].", "He wrote.", "A lot."]),
+        fact("Hugo", "Paris", masked_sentences=["He died in [MASK]."], negated=["No.", "[MASK]."]),
+    ]
+    path = write_rows(tmp_path / "test.jsonl", rows)
+    facts, _ = select(relation(path, template=None), vocabulary())
+    assert [fact.cloze(None).sentences("X") for fact in facts] == [
+        ("Dante wrote.", "He died in X [MASK]."),
+        ("He died in X.", "He wrote. A lot."),
+        ("He died in X.",),
+    ]
+    assert facts[2].cloze(None, negated=True).sentences("X") == ("No.", "X.")
+    assert facts[0].cloze("[X] died in [Y] .").sentences("X") == ("Dante died in X .",)
 
 
 def test_lowercase_spares_the_slot(tmp_path: Path):

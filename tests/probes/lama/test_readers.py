@@ -313,11 +313,12 @@ def test_numbers_of_a_search_are_checked_first(options: SearchOptions, says: str
 def test_data_that_is_not_there_or_not_used(tmp_path: Path):
     with pytest.raises(UserError, match="no folder"):
         relations_asked(["wordnet"], tmp_path / "nowhere", (), None)
-    assert notes(["wordnet"], tmp_path, ["--negated"]) == [
+    asked, _ = relations_asked(["wordnet"], tmp_path, (), None)
+    assert notes(["wordnet"], tmp_path, asked, ["--negated"]) == [
         "--negated: no fact asked has any: nothing was asked",
         f"--data {tmp_path} is not used by wordnet",
     ]
-    assert notes(["trex"], tmp_path, []) == []
+    assert notes(["trex"], tmp_path, [Relation("trex", "P1", Path("P1"))], []) == []
 
 
 def test_test_pairs_in_train_are_one_line():
