@@ -84,8 +84,8 @@ def lama_command(
         list[str] | None,
         typer.Option(
             callback=each_of("baseline", LAMA_BASELINES),
-            help="re: relation extraction from evidence sentences. retrieve-read: finds --documents, "
-            "and reads them with --reader.",
+            help="re: relation extraction from evidence sentences. retrieve-read: finds "
+            "--documents, and reads them with --reader.",
         ),
     ] = None,
     documents: Annotated[

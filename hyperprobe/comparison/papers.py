@@ -21,6 +21,8 @@ from hyperprobe.names import (
     EMBEDDED_VECTORS,
     FREQ,
     MAJORITY,
+    RE_NAIVE,
+    RE_ORACLE,
     RETRIEVE_READ,
 )
 from hyperprobe.probes.lama.metrics import MACRO, RAW

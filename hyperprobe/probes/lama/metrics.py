@@ -23,10 +23,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hyperprobe.names import RE_NAIVE, RE_ORACLE, RETRIEVE_READ
 from hyperprobe.statistics.intervals import interval, mcnemar_exact, resampled_means
 from hyperprobe.statistics.ranks import reciprocal, success
 from hyperprobe.statistics.stratified import with_holm
 
+LOOKED_UP = (RETRIEVE_READ, RE_NAIVE, RE_ORACLE)
 RAW, FILTERED = "raw", "filtered"
 MAX_RAW_RANK = 10_000
 MACRO, MICRO = "macro", "micro"
@@ -127,7 +129,8 @@ class _Outcomes:
         scores = part["gold_score"].where(part["n_subject_pieces"].notna())
         return cls(
             len(part),
-            int((part["gold_rank"] > 0).sum()),
+            # (what is looked up and not found is a wrong answer, and not one that cannot be given)
+            int(((part["gold_rank"] > 0) | part["model"].isin(LOOKED_UP)).sum()),
             {key: float(value.mean()) for key, value in values.items()},
             {key: resampled_means(value, seed) for key, value in values.items()},
             float(scores.mean()),
