@@ -103,7 +103,7 @@ def minicons_ranks(
 def bare_encoder(model: MaskedModel, facts: Sequence[Fact]) -> list:
     """The limit: the encoder alone over the same tokens, in the same batches, no head."""
     rows = sorted(
-        (ids for ids, _ in model._encode([c for c, _ in facts], 1)), key=len, reverse=True
+        (row.ids for row in model._encode([c for c, _ in facts], 1)), key=len, reverse=True
     )
     start = 0
     with torch.inference_mode():

@@ -115,8 +115,12 @@ def test_the_line_makes_the_same_call(
         raise CalledError
 
     monkeypatch.setattr(f"{module}.{name}", record)
-    for check in ("relations_asked", "words_asked", "check_data"):  # and for files of facts
-        monkeypatch.setattr(f"hyperprobe.probes.lama.asked.{check}", lambda *_: None)
+    # ... and for files of facts
+    monkeypatch.setattr("hyperprobe.probes.lama.asked.relations_asked", lambda *_: ([], {}))
+    monkeypatch.setattr("hyperprobe.probes.lama.asked.words_asked", lambda *_: None)
+    monkeypatch.setattr(
+        "hyperprobe.probes.lama.protocol.check_data", lambda *_: None, raising=False
+    )
     monkeypatch.setattr("hyperprobe.probes.lama.sources.load_sources", lambda *_: None)
     monkeypatch.setattr("hyperprobe.probes.prompts.asked.check_asked", lambda *_: None)
     words = shlex.split(command_line(command, options))
