@@ -95,6 +95,11 @@ def is_vectors(name: str) -> bool:
     return family is not None and not FAMILIES[family].reads_text
 
 
+def with_random_weights(names: Iterable[str]) -> list[str]:
+    """`random:NAME` of each language model among the names that is not random already."""
+    return [f"{RANDOM}{n}" for n in names if not is_vectors(n) and not n.startswith(RANDOM)]
+
+
 def in_papers_order(names: Iterable[str]) -> list[str]:
     """The names as the columns of the LAMA paper's Table 2 stand: its older models first, in the
     order of `FAMILIES`, then the others as they come."""

@@ -40,6 +40,9 @@ SETTINGS: tuple[Setting, ...] = get_args(Setting)
 CLASSIFY_ANALYSES: tuple[ClassifyAnalysis, ...] = get_args(ClassifyAnalysis)
 METHODS: tuple[Method, ...] = get_args(Method)
 PROMPTS_CONTROLS: tuple[PromptsControl, ...] = get_args(PromptsControl)
+# Of `consistency`: answers of several pieces are many there, and one text for all of a length is
+# enough then.
+CONSISTENCY_PLL: Pll = "all-masked"
 N_NETS = 5  # of `classify`, on each fold
 STEPS, N_CANDIDATES, VECTORS = 100, 10, "manual"  # of AutoPrompt and OptiPrompt
 RESULTS, LAMA_DATA = Path("results"), Path("lama-data")

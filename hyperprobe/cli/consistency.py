@@ -23,7 +23,7 @@ from hyperprobe.cli.common import (
     show_result,
 )
 from hyperprobe.names import EMBEDDED
-from hyperprobe.options import CONSISTENCY_CONTROLS, RESULTS
+from hyperprobe.options import CONSISTENCY_CONTROLS, CONSISTENCY_PLL, RESULTS
 
 
 @app.command("consistency")
@@ -40,7 +40,7 @@ def consistency_command(
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
-    pll: PseudoLogLikelihood = "all-masked",
+    pll: PseudoLogLikelihood = CONSISTENCY_PLL,
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,

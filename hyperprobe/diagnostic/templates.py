@@ -301,10 +301,5 @@ def statement(template: str, noun: Noun, answer: Noun) -> str:
     return fill_in(template, noun, answer).replace(SLOT, answer.singular)
 
 
-def takes_article(template: str) -> bool:
-    """Whether the article of the answer is right before the slot."""
-    return f"{{b}} {SLOT}" in template
-
-
 def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]

@@ -30,11 +30,11 @@ from hyperprobe.names import (
     CHARACTERS,
     EMBEDDED,
     EMBEDDED_VECTORS,
-    RANDOM,
     StrPath,
     is_vectors,
     listed,
     listed_paths,
+    with_random_weights,
 )
 from hyperprobe.options import (
     CLASSIFY_ANALYSES,
@@ -293,7 +293,7 @@ def _names(models: Sequence[str]) -> list[str]:
     """All that is probed, in the order of the paper's Table 4: vectors, spelling, encoders."""
     static = [name for name in models if is_vectors(name)]
     encoders = [name for name in models if not is_vectors(name)]
-    shuffled = [f"{RANDOM}{name}" for name in encoders if not name.startswith(RANDOM)]
+    shuffled = with_random_weights(encoders)
     return list(dict.fromkeys([*EMBEDDED_VECTORS, *static, CHARACTERS, *shuffled, *encoders]))
 
 

@@ -19,14 +19,14 @@ from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED
 from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
 from hyperprobe.models.load import LastLoaded, identify, load_model
 from hyperprobe.models.loaded import GivenModels, model_names
-from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM, StrPath, is_vectors, listed
+from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, StrPath, listed, with_random_weights
 from hyperprobe.options import (
     CONSISTENCY_CONTROLS,
+    CONSISTENCY_PLL,
     RESULTS,
     ConsistencyControl,
     ModelKeywords,
     ModelOptions,
-    Pll,
     check_choices,
     check_seed,
 )
@@ -45,8 +45,6 @@ from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
 PREDICTIONS = "predictions.parquet"
-# Answers of several word pieces are many here. One text for all of a length is enough then.
-PLL: Pll = "all-masked"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -100,13 +98,13 @@ def consistency(
     """
     models, diagnostics, controls = model_names(models), listed(diagnostics), listed(controls)
     given = dict(locals())
-    keywords.setdefault("pll", PLL)
+    keywords.setdefault("pll", CONSISTENCY_PLL)
     options = ModelOptions(**keywords)
     check_seed(seed)
     check_choices("control", controls, CONSISTENCY_CONTROLS)
     names = [*models, *EMBEDDED_VECTORS]
     if "random" in controls:
-        names += [f"{RANDOM}{n}" for n in models if not is_vectors(n) and not n.startswith(RANDOM)]
+        names += with_random_weights(models)
     names = list(dict.fromkeys(names))
     sets = load_sets(diagnostics)
     settings = {

@@ -29,6 +29,7 @@ from hyperprobe.names import (
     in_papers_order,
     is_vectors,
     listed,
+    with_random_weights,
 )
 from hyperprobe.options import (
     LAMA_BASELINES,
@@ -297,7 +298,7 @@ def _nothing_left(selected: Selected) -> str:
 
 def _names(models: Sequence[str], randomised: Sequence[str]) -> list[str]:
     """All that is asked: the models, the vectors, and random weights in the shape of some."""
-    shuffled = [f"{RANDOM}{name}" for name in randomised if not name.startswith(RANDOM)]
+    shuffled = with_random_weights(randomised)
     return list(dict.fromkeys([*in_papers_order(models), *EMBEDDED_VECTORS, *shuffled]))
 
 

@@ -24,6 +24,7 @@ from hyperprobe.names import (
     MAJORITY,
     RANDOM,
     is_vectors,
+    with_random_weights,
 )
 from hyperprobe.options import (
     ARTICLES,
@@ -132,7 +133,7 @@ def with_baselines(models: Sequence[str], controls: Sequence[ZeroShotControl]) -
     check_choices("control", controls, ZERO_SHOT_CONTROLS)
     names = [*models, *EMBEDDED_VECTORS]
     if "random" in controls:
-        names += [f"{RANDOM}{n}" for n in models if not is_vectors(n) and not n.startswith(RANDOM)]
+        names += with_random_weights(models)
     return list(dict.fromkeys(names))
 
 
