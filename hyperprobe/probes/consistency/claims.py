@@ -63,11 +63,13 @@ def findings(
         yield Finding("Not shown", text, run, PROFILE, model)
     for _, row in summary[summary["model"] == model].iterrows():
         yield Finding("Through and through", _known(row, model), run, NOUNS, model)
-    together = typicality[typicality["category"] == "all"].set_index("model")
-    if model in together.index:
-        control = f"{CONTROL}{model}"
-        alone = together.loc[control] if control in together.index else None
-        text = _typical(together.loc[model], alone, model)
+    rated = typicality[typicality["model"] == model].set_index("category")
+    if "all" in rated.index:
+        control = typicality[typicality["model"] == f"{CONTROL}{model}"].set_index("category")
+        alone = control.loc["all"] if "all" in control.index else None
+        # Words of a category are alike, so that one category alone can make the whole.
+        in_each = bool((rated["given_frequency"].drop("all") > 0).all())
+        text = _typical(rated.loc["all"], alone, in_each, model)
         yield Finding("Typicality", text, run, TYPICALITY, model)
 
 
@@ -93,10 +95,14 @@ def _known(row: pd.Series, model: str) -> str:
     return f"{text}."
 
 
-def _typical(row: pd.Series, alone: pd.Series | None, model: str) -> str:
+def _typical(row: pd.Series, alone: pd.Series | None, in_each: bool, model: str) -> str:
     what = f"rank correlation {_given(row)} given the word's frequency"
     if not row["given_frequency_low"] > 0:
         return f"not shown that {model} is surer of typical words: {what}."
+    if not in_each:
+        return (
+            f"not shown that {model} is surer of typical words: {what}, but not in each category."
+        )
     told = f"{model} is the surer of a category, the more typical people find the word: {what}"
     if alone is not None and alone["given_frequency_low"] > 0:
         return f"{told}; but so it is from the word alone ({_given(alone)})."
