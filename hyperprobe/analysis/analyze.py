@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,7 +17,7 @@ import pandas as pd
 from hyperprobe.analysis.base import Analysis, Material
 from hyperprobe.analysis.corpus_counts import (
     CorpusCounts,
-    count_file,
+    count_piece,
     countable,
     embedded_counts,
     read_pair_counts,
@@ -24,7 +25,7 @@ from hyperprobe.analysis.corpus_counts import (
 )
 from hyperprobe.analysis.report import analysis_tables, read_frames
 from hyperprobe.analysis.variants import ask_again, with_run_prompt
-from hyperprobe.diagnostic.corpus import Skipped, corpus_files
+from hyperprobe.diagnostic.corpus import Skipped, corpus_files, pieces_of
 from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
 from hyperprobe.documents import Document
 from hyperprobe.errors import UserError
@@ -141,7 +142,15 @@ def analyze(
                 f"{n_left_out} nouns of several words or with capital letters are not counted in "
                 "your corpus"
             )
-        counts.append(_count(made, digests, predictions, text_field, skipped))
+        counts.append(
+            _count(
+                made,
+                dict(zip(files, digests.values(), strict=True)),
+                predictions,
+                text_field,
+                skipped,
+            )
+        )
     sets = _sets(source, settings) if ask_models else {}
     again = _ask(made, source, settings, sets, device) if ask_models else None
     material = _material(predictions, counts, again, settings, sets, seed)
@@ -246,27 +255,14 @@ def _ask(
 
 
 def _count(
-    made: Run, files: dict[str, str], predictions: pd.DataFrame, field: str, skipped: Skipped
+    made: Run, files: dict[Path, str], predictions: pd.DataFrame, field: str, skipped: Skipped
 ) -> CorpusCounts:
-    """The counts of a user's corpus; each file's are stored when it is done."""
+    """The counts of a user's corpus (file -> digest); each piece's are stored when it is done."""
     tables = []
-    total = sum(Path(path).stat().st_size for path in files)
+    total = sum(path.stat().st_size for path in files)
     with progress("counting", total, unit="bytes") as advance:
-        for path, digest in files.items():
-            done = 0
-
-            def at(now: int) -> None:
-                nonlocal done
-                advance(now - done)
-                done = now
-
-            tables.append(
-                made.cell(
-                    f"counts of {path} {digest}",
-                    lambda path=path, at=at: (  # type: ignore[misc]
-                        count_file(Path(path), predictions, field, skipped, at),
-                        None,
-                    ),
-                )
-            )
+        for piece in pieces_of(files):
+            count = partial(count_piece, piece, predictions, field, skipped, advance)
+            key = f"counts of {piece} {files[piece.path]}"
+            tables.append(made.cell(key, lambda count=count: (count(), None)))  # type: ignore[misc]
     return sum_counts("your corpus", tables)

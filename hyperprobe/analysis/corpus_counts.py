@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from hyperprobe.diagnostic.corpus import Skipped, read_chunks
+from hyperprobe.diagnostic.corpus import Piece, Skipped, read_chunks
 from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
 from hyperprobe.lexicon.morphology import plural
@@ -80,17 +80,17 @@ def read_pair_counts(path: Path, predictions: pd.DataFrame) -> CorpusCounts:
     )
 
 
-def count_file(
-    path: Path,
+def count_piece(
+    piece: Piece,
     predictions: pd.DataFrame,
     text_field: str,
     skipped: Skipped,
-    at: Callable[[int], None] = lambda n: None,
+    advance: Callable[[int], None] = lambda n: None,
 ) -> pd.DataFrame:
-    """The counts of one corpus file: `hyponym`, `hypernym`, `count` and the patterns."""
+    """The counts of one piece of a corpus: `hyponym`, `hypernym`, `count` and the patterns."""
     counter = PairCounter(countable(predictions))
     words: Counter[str] = Counter()
-    for chunk in read_chunks(path, text_field, skipped, at):
+    for chunk in read_chunks(piece, text_field, skipped, advance):
         for line in chunk.lower().splitlines():
             words.update(w for w in WORD.findall(line) if w in counter.singular_of)
             counter.add(line)
@@ -100,7 +100,7 @@ def count_file(
 
 
 def sum_counts(source: str, tables: Iterable[pd.DataFrame]) -> CorpusCounts:
-    """One corpus's counts from those of its files."""
+    """One corpus's counts from those of its pieces."""
     total = pd.concat(list(tables)).groupby(["hyponym", "hypernym"], sort=False).sum().reset_index()
     words = total.drop_duplicates("hyponym").set_index("hyponym")["count"]
     return CorpusCounts(source, words, total.drop(columns="count"))

@@ -1,14 +1,16 @@
 """A user's corpus as a stream of text chunks: plain text, JSONL, packed or not, in folders.
 
-Chunks are the same on every reading, so that work can be counted in them.
+A corpus is read in pieces, (file, byte range), each of which another process or machine may take.
 """
 
 from __future__ import annotations
 
 import lzma
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -18,6 +20,8 @@ from hyperprobe.errors import UserError, quoted
 from hyperprobe.names import StrPath, listed_paths
 
 CHUNK_BYTES = 1 << 20
+PIECE_BYTES = 1 << 26
+PACKED_PIECE_BYTES = 1 << 29  # larger, as what comes before a piece is unpacked again for it
 MAX_LINE_BYTES = 1 << 20  # no paragraph is longer; such a line is data, and is skipped
 SUFFIXES = (".txt", ".jsonl", ".json", ".text", *OPENERS)
 
@@ -26,6 +30,7 @@ _ABBREVIATIONS = frozenset(
     "e.g i.e cf viz no vol pp fig figs approx ca dept est inc ltd co corp jan feb mar apr jun jul "
     "aug sep sept oct nov dec".split()
 )
+_DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
 _END = re.compile(r"[.!?][\"'”’)\]]*\s+(?=[\"'“‘(\[]?[A-Z0-9])")
 
 
@@ -57,59 +62,121 @@ def corpus_files(paths: StrPath | Iterable[StrPath]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+@dataclass(frozen=True)
+class Piece:
+    """The lines of a file that begin from byte `start` to before `end`, counted as unpacked."""
+
+    path: Path
+    start: int = 0
+    end: int = sys.maxsize
+
+    def __str__(self) -> str:
+        return f"{self.path} from byte {self.start}"
+
+
+def pieces_of(files: Iterable[Path]) -> list[Piece]:
+    """The pieces of a corpus in its order, the same on every machine.
+
+    Packed files are unpacked once to tell how long they are; what is damaged ends where it breaks
+    off. Raises `UserError` for a file that unpacks to far more than its size.
+    """
+    found = []
+    for path in files:
+        packed = path.suffix in OPENERS
+        size = PACKED_PIECE_BYTES if packed else PIECE_BYTES
+        n_bytes = _unpacked_size(path) if packed else path.stat().st_size
+        starts = range(0, max(n_bytes, 1), size)
+        found += [Piece(path, start, start + size) for start in starts]
+    return found
+
+
+def _unpacked_size(path: Path) -> int:
+    n_bytes, most = 0, _most(path)
+    with path.open("rb") as raw, suppress(*_DAMAGE):
+        stream = OPENERS[path.suffix](raw)  # type: ignore[operator]
+        while block := stream.read(CHUNK_BYTES):
+            n_bytes += len(block)
+            _check_size(path, n_bytes, most)
+    return n_bytes
+
+
+def _most(path: Path) -> int:
+    """How many bytes a packed file may unpack to."""
+    return max(FREE_BYTES, MAX_RATIO * path.stat().st_size)
+
+
+def _check_size(path: Path, n_bytes: int, most: int) -> None:
+    if n_bytes > most:
+        raise UserError(
+            f"{path} unpacks to more than {MAX_RATIO} times its size: unpack it yourself if "
+            "that is right"
+        )
+
+
 def read_chunks(
-    path: Path, text_field: str, skipped: Skipped, at: Callable[[int], None] = lambda n: None
+    piece: Piece, text_field: str, skipped: Skipped, advance: Callable[[int], None] = lambda n: None
 ) -> Iterator[str]:
-    """About a megabyte of lines at a time; `at` is called with the position in the file on disk.
+    """About a megabyte of lines at a time; `advance` hears of bytes that were read on disk.
 
     Lines that are no UTF-8 or longer than a megabyte are skipped and counted. A
-    packed file that breaks off is read as far as it goes, and noted.
+    packed file that breaks off is read as far as it goes, and noted. Raises `UserError` for a
+    line that is not the JSON it should be.
     """
+    path = piece.path
     packed = path.suffix in OPENERS
     inner = path.with_suffix("").suffix if packed else path.suffix
     lines: list[str] = []
     size = 0
     with path.open("rb") as raw:
         stream: IO[bytes] = OPENERS[path.suffix](raw) if packed else raw  # type: ignore[operator]
-        most = max(FREE_BYTES, MAX_RATIO * path.stat().st_size) if packed else None
         try:
-            for number, line in enumerate(_lines(stream, path, most, skipped), start=1):
-                text = _text(line, number == 1, skipped)
+            stream.seek(max(piece.start - 1, 0))
+            read = raw.tell()
+            for start, line in _lines(stream, piece, packed, skipped):
+                text = _text(line, start == 0, skipped)
                 if text and inner == ".jsonl":
-                    text = _field(text, text_field, f"{path}:{number}")
+                    text = _field(text, text_field, piece, start)
                 if text is None:
                     continue
                 lines.append(text)
                 size += len(line)
                 if size >= CHUNK_BYTES:
-                    at(raw.tell())
+                    advance(raw.tell() - read)
+                    read = raw.tell()
                     yield "\n".join(lines)
                     lines, size = [], 0
-        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            advance(raw.tell() - read)
+        except _DAMAGE as error:
             skipped.notes.append(f"{path}: damaged ({error}): read as far as it goes")
-        at(raw.tell())
     if lines:
         yield "\n".join(lines)
     elif path.stat().st_size == 0:
         skipped.notes.append(f"{path}: empty")
 
 
-def _lines(stream: IO[bytes], path: Path, most: int | None, skipped: Skipped) -> Iterator[bytes]:
-    """Lines, without ever holding one that is too long; of `most` bytes in all."""
-    n_bytes, is_rest = 0, False
-    while piece := stream.readline(MAX_LINE_BYTES):
-        n_bytes += len(piece)
-        if most is not None and n_bytes > most:
-            raise UserError(
-                f"{path} unpacks to more than {MAX_RATIO} times its size: unpack it yourself if "
-                "that is right"
-            )
-        is_whole = piece.endswith(b"\n") or len(piece) < MAX_LINE_BYTES
-        if is_whole and not is_rest:
-            yield piece
-        elif not is_whole and not is_rest:
-            skipped.n_long += 1
+def _lines(
+    stream: IO[bytes], piece: Piece, packed: bool, skipped: Skipped
+) -> Iterator[tuple[int, bytes]]:
+    """(first byte, line) of each line that begins in the piece; one too long is never held.
+
+    The stream stands at the byte before the piece, whose line is another piece's.
+    """
+    most = _most(piece.path) if packed else sys.maxsize
+    position = max(piece.start - 1, 0)
+    is_others, is_rest = piece.start > 0, False
+    while is_rest or position < piece.end:
+        if not (part := stream.readline(MAX_LINE_BYTES)):
+            return
+        start, position = position, position + len(part)
+        _check_size(piece.path, position, most)
+        is_whole = part.endswith(b"\n") or len(part) < MAX_LINE_BYTES
+        if not is_others and not is_rest:
+            if is_whole:
+                yield start, part
+            else:
+                skipped.n_long += 1
         is_rest = not is_whole
+        is_others = is_others and is_rest
 
 
 def _text(line: bytes, is_first: bool, skipped: Skipped) -> str | None:
@@ -120,16 +187,28 @@ def _text(line: bytes, is_first: bool, skipped: Skipped) -> str | None:
         return None
 
 
-def _field(text: str, name: str, where: str) -> str:
-    """The text under `name` in one line of JSONL."""
-    value = parse_json(text, where)
-    if not isinstance(value, dict) or name not in value:
-        raise UserError(
-            f"{where}: no JSON object with a {quoted(name)} field: name the field with --field"
-        )
-    if not isinstance(value[name], str):
-        raise UserError(f"{where}: {name} must be a text, not {quoted(value[name])}: correct it")
+def _field(text: str, name: str, piece: Piece, start: int) -> str:
+    """The text under `name` in the line of JSONL that begins at byte `start`."""
+    try:
+        value = parse_json(text, "the line")
+        if not isinstance(value, dict) or name not in value:
+            raise UserError(f"no JSON object with a {quoted(name)} field: name it with --field")
+        if not isinstance(value[name], str):
+            raise UserError(f"{name} must be a text, not {quoted(value[name])}: correct it")
+    except UserError as error:
+        raise UserError(f"{piece.path}:{_line_number(piece.path, start)}: {error}") from error
     return str(value[name])
+
+
+def _line_number(path: Path, start: int) -> int:
+    """The number, from 1, of the line that begins at byte `start`."""
+    opener = OPENERS.get(path.suffix)
+    with path.open("rb") as raw, opener(raw) if opener else raw as stream:
+        n_lines = 1
+        while start > 0 and (block := stream.read(min(start, CHUNK_BYTES))):
+            n_lines += block.count(b"\n")
+            start -= len(block)
+        return n_lines
 
 
 def split_sentences(text: str) -> Iterator[str]:

@@ -15,11 +15,11 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ import pandas as pd
 
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.check import RULES, rivals_among, words_of
-from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.diagnostic.corpus import Piece, Skipped, corpus_files, read_chunks, split_sentences
 from hyperprobe.diagnostic.sentences import COLUMNS, Context, occurrences
 from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
 from hyperprobe.documents import parse_json, read_text
@@ -151,7 +151,8 @@ def mine(
     _prepare(target)
     total = sum(path.stat().st_size for path in files)
     with progress("mining", total, unit="bytes") as advance:
-        chunks = islice(_all_chunks(files, text_field, skipped, advance), done, None)
+        every = (read_chunks(Piece(path), text_field, skipped, advance) for path in files)
+        chunks = islice(chain.from_iterable(every), done, None)
         saved = time.monotonic()
         try:
             with closing(in_order(partial(_search, target), chunks, processes)) as parts:
@@ -189,21 +190,6 @@ def _read_back(folder: Path) -> MineResult | None:
 def _counts(table: pd.DataFrame) -> pd.DataFrame:
     counts = table.groupby("kind").agg(n_sentences=("word", "size"), n_words=("word", "nunique"))
     return counts.reset_index()
-
-
-def _all_chunks(
-    files: Sequence[Path], text_field: str, skipped: Skipped, advance: Callable[[int], None]
-) -> Iterator[str]:
-    """Every chunk of the corpus; `advance` hears of the bytes that are read."""
-    for path in files:
-        position = 0
-
-        def at(now: int) -> None:
-            nonlocal position
-            advance(now - position)
-            position = now
-
-        yield from read_chunks(path, text_field, skipped, at)
 
 
 def _prepare(target: Target) -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from hyperprobe.analysis.corpus_counts import (
     CorpusCounts,
-    count_file,
+    count_piece,
     embedded_counts,
     read_pair_counts,
     sum_counts,
 )
 from hyperprobe.analysis.pairs import ANALYSIS, pair_effect
-from hyperprobe.diagnostic.corpus import Skipped
+from hyperprobe.diagnostic.corpus import Piece, Skipped
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from tests.analysis.simulated import answered, made
@@ -90,7 +90,8 @@ def test_a_users_corpus_is_counted(tmp_path: Path):
     )
     (tmp_path / "b.jsonl").write_text('{"body": "Robins and other birds. A robin is a tool."}\n')
     tables = [
-        count_file(path, predict_rows(), "body", Skipped()) for path in sorted(tmp_path.iterdir())
+        count_piece(Piece(path), predict_rows(), "body", Skipped())
+        for path in sorted(tmp_path.iterdir())
     ]
     counts = sum_counts("mine", tables)
     assert counts.words is not None and counts.words.to_dict() == {"robin": 3, "trout": 1}

@@ -11,7 +11,14 @@ import pytest
 from hyperprobe.diagnostic import corpus, mine
 from hyperprobe.diagnostic.builder import build
 from hyperprobe.diagnostic.check import check
-from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.diagnostic.corpus import (
+    Piece,
+    Skipped,
+    corpus_files,
+    pieces_of,
+    read_chunks,
+    split_sentences,
+)
 from hyperprobe.diagnostic.sentences import read_contexts
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.errors import UserError
@@ -132,7 +139,31 @@ def test_every_packing_reads_the_same(tmp_path: Path, suffix: str):
     packers = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
     path = tmp_path / f"a{suffix}"
     path.write_bytes(packers.get(path.suffix, bytes)(data))
-    assert list(read_chunks(path, "text", Skipped())) == ["\n".join(lines)]
+    assert list(read_chunks(Piece(path), "text", Skipped())) == ["\n".join(lines)]
+
+
+@pytest.mark.parametrize("suffix", PACKINGS)
+def test_pieces_hold_every_line_once(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus, "MAX_LINE_BYTES", 40)
+    lines = ["a", "", "bé " * 9, "c" * 100, "d" * 39, "e", "f" * 200, "g" * 9]
+    texts = [json.dumps({"text": line}) if ".jsonl" in suffix else line for line in lines]
+    data = "\n".join(texts).encode()
+    path = tmp_path / f"a{suffix}"
+    packers = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+    path.write_bytes(packers.get(path.suffix, bytes)(data))
+    whole = Skipped()
+    expected = "\n".join(read_chunks(Piece(path), "text", whole)).split("\n")
+    for size in range(1, len(data) + 2):
+        monkeypatch.setattr(corpus, "PIECE_BYTES", size)
+        monkeypatch.setattr(corpus, "PACKED_PIECE_BYTES", size)
+        skipped, advanced = Skipped(), []
+        pieces = pieces_of([path])
+        chunks = [c for p in pieces for c in read_chunks(p, "text", skipped, advanced.append)]
+        assert "\n".join(chunks).split("\n") == expected
+        assert skipped.n_long == whole.n_long
+        assert len(pieces) == -(-len(data) // size)
 
 
 def test_bad_bytes_and_long_lines_are_skipped_and_counted(
@@ -142,7 +173,7 @@ def test_bad_bytes_and_long_lines_are_skipped_and_counted(
     path = tmp_path / "a.txt"
     path.write_bytes(b"good\n" + b"x" * 5000 + b"\nb\xffd\nalso good\n")
     skipped = Skipped()
-    assert list(read_chunks(path, "text", skipped)) == ["good\nalso good"]
+    assert list(read_chunks(Piece(path), "text", skipped)) == ["good\nalso good"]
     assert (skipped.n_long, skipped.n_undecodable) == (1, 1)
 
 
@@ -153,7 +184,7 @@ def test_a_file_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path):
     path = tmp_path / "a.txt.gz"
     path.write_bytes(whole[: len(whole) // 2])
     skipped = Skipped()
-    (chunk,) = read_chunks(path, "text", skipped)
+    (chunk,) = read_chunks(Piece(path), "text", skipped)
     assert chunk.startswith("The first line.\n") and len(chunk) > 10_000
     assert "damaged" in skipped.notes[0] and str(path) in skipped.notes[0]
 
@@ -161,7 +192,7 @@ def test_a_file_that_breaks_off_is_read_as_far_as_it_goes(tmp_path: Path):
 def test_an_empty_file_is_noted(tmp_path: Path):
     (tmp_path / "a.txt").touch()
     skipped = Skipped()
-    assert list(read_chunks(tmp_path / "a.txt", "text", skipped)) == []
+    assert list(read_chunks(Piece(tmp_path / "a.txt"), "text", skipped)) == []
     assert skipped.notes == [f"{tmp_path / 'a.txt'}: empty"]
 
 
@@ -169,7 +200,7 @@ def test_json_without_the_field_is_named_with_its_line(tmp_path: Path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "x"}\n{"body": "x"}\n')
     with pytest.raises(UserError, match=r"a\.jsonl:2: no JSON object with a 'text' field"):
-        list(read_chunks(path, "text", Skipped()))
+        list(read_chunks(Piece(path), "text", Skipped()))
 
 
 def test_folders_are_searched_and_missing_ones_named(tmp_path: Path):

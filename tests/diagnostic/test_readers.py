@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hyperprobe.analysis.corpus_counts import PairCounter, count_file, read_pair_counts
+from hyperprobe.analysis.corpus_counts import PairCounter, count_piece, read_pair_counts
 from hyperprobe.diagnostic import corpus
 from hyperprobe.diagnostic.check import check
-from hyperprobe.diagnostic.corpus import Skipped, read_chunks
+from hyperprobe.diagnostic.corpus import Piece, Skipped, read_chunks
 from hyperprobe.diagnostic.edges import read_edges
 from hyperprobe.diagnostic.own_items import from_pairs, from_taxonomy
 from hyperprobe.diagnostic.sentences import read_contexts
@@ -60,8 +60,8 @@ LINES = b'{"text": "The robin is a bird."}\n{"text": ""}\n'
 
 def read_corpus(path: Path) -> None:
     corpus_digests([path])
-    list(read_chunks(path, "text", Skipped()))
-    count_file(path, PREDICTIONS, "text", Skipped())
+    list(read_chunks(Piece(path), "text", Skipped()))
+    count_piece(Piece(path), PREDICTIONS, "text", Skipped())
 
 
 def read_set(path: Path) -> None:
@@ -159,7 +159,7 @@ def test_the_field_of_a_line_is_text(tmp_path: Path, line: str, words: str) -> N
     path = tmp_path / "corpus.jsonl"
     path.write_text(line)
     with pytest.raises(UserError) as caught:
-        list(read_chunks(path, "text", Skipped()))
+        list(read_chunks(Piece(path), "text", Skipped()))
     assert words in str(caught.value)
 
 
@@ -169,7 +169,7 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for line in (b"a line\n", b"x"):
         path.write_bytes(gzip.compress(line * 300_000))
         with pytest.raises(UserError, match="unpacks to more than 200 times its size"):
-            list(read_chunks(path, "text", Skipped()))
+            list(read_chunks(Piece(path), "text", Skipped()))
 
 
 def test_a_damaged_body_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_damaged_body_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "corpus.txt.gz"
     path.write_bytes(packed)
     skipped = Skipped()
-    list(read_chunks(path, "text", skipped))
+    list(read_chunks(Piece(path), "text", skipped))
     assert len(skipped.notes) == 1 and "damaged" in skipped.notes[0]
 
 

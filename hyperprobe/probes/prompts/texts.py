@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from hyperprobe.cloze import CandidateSet
-from hyperprobe.diagnostic.corpus import Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.diagnostic.corpus import Piece, Skipped, corpus_files, read_chunks, split_sentences
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.names import StrPath
 from hyperprobe.probes.lama.predictions import clozes_of
@@ -64,14 +64,7 @@ def mine_templates(
     skipped = Skipped()
     with progress("mining", sum(path.stat().st_size for path in files), "bytes") as advance:
         for path in files:
-            done = 0
-
-            def at(n_bytes: int) -> None:
-                nonlocal done
-                advance(n_bytes - done)
-                done = n_bytes
-
-            for chunk in read_chunks(path, "text", skipped, at):
+            for chunk in read_chunks(Piece(path), "text", skipped, advance):
                 for sentence in split_sentences(chunk):
                     for i, subject, answer, pattern in _patterns(sentence, index, longest):
                         facts_of[i][pattern].add((subject, answer))
