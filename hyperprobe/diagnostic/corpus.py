@@ -203,7 +203,8 @@ def _field(text: str, name: str, piece: Piece, start: int) -> str:
 def _line_number(path: Path, start: int) -> int:
     """The number, from 1, of the line that begins at byte `start`."""
     opener = OPENERS.get(path.suffix)
-    with path.open("rb") as raw, opener(raw) if opener else raw as stream:
+    opener = OPENERS.get(path.suffix, open)
+    opened: IO[bytes] = opener(path, "rb")  # type: ignore[operator]
         n_lines = 1
         while start > 0 and (block := stream.read(min(start, CHUNK_BYTES))):
             n_lines += block.count(b"\n")
