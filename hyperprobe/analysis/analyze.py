@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,17 +16,17 @@ import pandas as pd
 from hyperprobe.analysis.base import Analysis, Material
 from hyperprobe.analysis.corpus_counts import (
     CorpusCounts,
-    count_piece,
     countable,
     embedded_counts,
+    plan_counts,
     read_pair_counts,
-    sum_counts,
 )
 from hyperprobe.analysis.report import analysis_tables, read_frames
 from hyperprobe.analysis.variants import ask_again, with_run_prompt
-from hyperprobe.diagnostic.corpus import Skipped, corpus_files, pieces_of
+from hyperprobe.diagnostic.corpus import Skipped, corpus_files
 from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
 from hyperprobe.documents import Document
+from hyperprobe.engines.cluster import Cluster, compute_on_cluster
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, load_model
 from hyperprobe.names import EMBEDDED, StrPath, is_vectors
@@ -106,11 +105,13 @@ def analyze(
     results: StrPath = RESULTS,
     device: str = "auto",
     seed: int = 0,
+    cluster: Cluster | None = None,
 ) -> AnalysisResult:
     """Analyse the zero-shot run in folder `run`; writes a folder with the tables.
 
     `pairs` is a file of Hearst-pattern counts and `corpus` text to count; without
-    `ask_models`, what needs the models again is left out. Raises `UserError` when
+    `ask_models`, what needs the models again is left out. With a `cluster`, the text is counted
+    on its machines. Raises `UserError` when
     there is no such run, or its models or sets are not what they were.
     """
     run, pairs = Path(run), None if pairs is None else Path(pairs)
@@ -142,15 +143,13 @@ def analyze(
                 f"{n_left_out} nouns of several words or with capital letters are not counted in "
                 "your corpus"
             )
-        counts.append(
-            _count(
-                made,
-                dict(zip(files, digests.values(), strict=True)),
-                predictions,
-                text_field,
-                skipped,
-            )
-        )
+        of_files = dict(zip(files, digests.values(), strict=True))
+        job = plan_counts(made, of_files, predictions, text_field)
+        if cluster:
+            compute_on_cluster([job], cluster)
+        counted, unread = run_job(job)
+        counts.append(counted)
+        skipped.add(unread)
     sets = _sets(source, settings) if ask_models else {}
     again = _ask(made, source, settings, sets, device) if ask_models else None
     material = _material(predictions, counts, again, settings, sets, seed)
@@ -252,17 +251,3 @@ def _ask(
             cell = made.cell(f"{name} on {diagnostic}", compute)
             parts.append(cell.assign(diagnostic=diagnostic, model=name))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-
-
-def _count(
-    made: Run, files: dict[Path, str], predictions: pd.DataFrame, field: str, skipped: Skipped
-) -> CorpusCounts:
-    """The counts of a user's corpus (file -> digest); each piece's are stored when it is done."""
-    tables = []
-    total = sum(path.stat().st_size for path in files)
-    with progress("counting", total, unit="bytes") as advance:
-        for piece in pieces_of(files):
-            count = partial(count_piece, piece, predictions, field, skipped, advance)
-            key = f"counts of {piece} {files[piece.path]}"
-            tables.append(made.cell(key, lambda count=count: (count(), None)))  # type: ignore[misc]
-    return sum_counts("your corpus", tables)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
-from hyperprobe.diagnostic.corpus import Piece, Skipped, read_chunks
+from hyperprobe.diagnostic.corpus import SKIPPED, Piece, Skipped, pieces_of, read_chunks, shares_of
 from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.names import CONTROL_PREFIXES, EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
+from hyperprobe.runs.jobs import Cell, Job
+from hyperprobe.runs.run import Run
 
 PATTERNS = ("n_is_a", "n_are", "n_hearst")
 WORD = re.compile(r"[a-z]+(?:['’-][a-z]+)*|[0-9]+")
@@ -80,23 +82,47 @@ def read_pair_counts(path: Path, predictions: pd.DataFrame) -> CorpusCounts:
     )
 
 
-def count_piece(
-    piece: Piece,
-    predictions: pd.DataFrame,
-    text_field: str,
-    skipped: Skipped,
-    advance: Callable[[int], None] = lambda n: None,
+def count_pieces(
+    pieces: Iterable[Piece], predictions: pd.DataFrame, text_field: str
 ) -> pd.DataFrame:
-    """The counts of one piece of a corpus: `hyponym`, `hypernym`, `count` and the patterns."""
+    """The counts of pieces of a corpus: `hyponym`, `hypernym`, `count` and the patterns; and in
+    `attrs` what could not be read."""
     counter = PairCounter(countable(predictions))
     words: Counter[str] = Counter()
-    for chunk in read_chunks(piece, text_field, skipped, advance):
-        for line in chunk.lower().splitlines():
-            words.update(w for w in WORD.findall(line) if w in counter.singular_of)
-            counter.add(line)
+    skipped = Skipped()
+    for piece in pieces:
+        for chunk in read_chunks(piece, text_field, skipped):
+            for line in chunk.lower().splitlines():
+                words.update(w for w in WORD.findall(line) if w in counter.singular_of)
+                counter.add(line)
     table = counter.table()
     table.insert(2, "count", [words[hyponym] for hyponym in table["hyponym"]])
+    table.attrs[SKIPPED] = asdict(skipped)
     return table
+
+
+def plan_counts(
+    run: Run, files: Mapping[Path, str], predictions: pd.DataFrame, text_field: str
+) -> Job[tuple[CorpusCounts, Skipped]]:
+    """The job that counts a corpus (file -> digest): a cell of `run` for each share of it."""
+    cells = [
+        Cell(
+            f"counts from byte {share[0].start} of {share[0].path}",
+            model="",
+            identity=[files[piece.path] for piece in share],
+            compute=lambda _, share=share: (count_pieces(share, predictions, text_field), None),
+            cost=sum(piece.n_bytes for piece in share),
+        )
+        for share in shares_of(pieces_of(files))
+    ]
+    return Job(run, cells, _finish)
+
+
+def _finish(run: Run, tables: Sequence[pd.DataFrame]) -> tuple[CorpusCounts, Skipped]:
+    skipped = Skipped()
+    for table in tables:
+        skipped.add(Skipped(**table.attrs.pop(SKIPPED)))
+    return sum_counts("your corpus", tables), skipped
 
 
 def sum_counts(source: str, tables: Iterable[pd.DataFrame]) -> CorpusCounts:

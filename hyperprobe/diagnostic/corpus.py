@@ -23,6 +23,7 @@ CHUNK_BYTES = 1 << 20
 PIECE_BYTES = 1 << 26
 PACKED_PIECE_BYTES = 1 << 29  # larger, as what comes before a piece is unpacked again for it
 MAX_LINE_BYTES = 1 << 20  # no paragraph is longer; such a line is data, and is skipped
+SKIPPED = "skipped"  # what `Skipped` stands under in the `attrs` of a frame
 SUFFIXES = (".txt", ".jsonl", ".json", ".text", *OPENERS)
 
 _ABBREVIATIONS = frozenset(
@@ -41,6 +42,11 @@ class Skipped:
     notes: list[str] = field(default_factory=list)
     n_undecodable: int = 0
     n_long: int = 0
+
+    def add(self, other: Skipped) -> None:
+        self.notes += other.notes
+        self.n_undecodable += other.n_undecodable
+        self.n_long += other.n_long
 
 
 def corpus_files(paths: StrPath | Iterable[StrPath]) -> list[Path]:
@@ -64,14 +70,17 @@ def corpus_files(paths: StrPath | Iterable[StrPath]) -> list[Path]:
 
 @dataclass(frozen=True)
 class Piece:
-    """The lines of a file that begin from byte `start` to before `end`, counted as unpacked."""
+    """The lines of a file that begin from byte `start` to before `end`, counted as unpacked; and
+    the size of the file on disk, where it has to be that."""
 
     path: Path
     start: int = 0
     end: int = sys.maxsize
+    file_size: int | None = None
 
-    def __str__(self) -> str:
-        return f"{self.path} from byte {self.start}"
+    @property
+    def n_bytes(self) -> int:
+        return self.end - self.start
 
 
 def pieces_of(files: Iterable[Path]) -> list[Piece]:
@@ -83,11 +92,25 @@ def pieces_of(files: Iterable[Path]) -> list[Piece]:
     found = []
     for path in files:
         packed = path.suffix in OPENERS
-        size = PACKED_PIECE_BYTES if packed else PIECE_BYTES
-        n_bytes = _unpacked_size(path) if packed else path.stat().st_size
-        starts = range(0, max(n_bytes, 1), size)
-        found += [Piece(path, start, start + size) for start in starts]
+        step = PACKED_PIECE_BYTES if packed else PIECE_BYTES
+        file_size = path.stat().st_size
+        n_bytes = _unpacked_size(path) if packed else file_size
+        for start in range(0, max(n_bytes, 1), step):
+            found.append(Piece(path, start, min(start + step, max(n_bytes, 1)), file_size))
     return found
+
+
+def shares_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
+    """Pieces that follow each other, together where they are small."""
+    shares: list[list[Piece]] = []
+    room = 0
+    for piece in pieces:
+        if piece.n_bytes > room:
+            shares.append([])
+            room = PIECE_BYTES
+        shares[-1].append(piece)
+        room -= piece.n_bytes
+    return shares
 
 
 def _unpacked_size(path: Path) -> int:
@@ -123,6 +146,8 @@ def read_chunks(
     line that is not the JSON it should be.
     """
     path = piece.path
+    if piece.file_size not in (None, path.stat().st_size):
+        raise UserError(f"{path} is not the file that it was when the work began: put it back")
     packed = path.suffix in OPENERS
     inner = path.with_suffix("").suffix if packed else path.suffix
     lines: list[str] = []
@@ -202,9 +227,8 @@ def _field(text: str, name: str, piece: Piece, start: int) -> str:
 
 def _line_number(path: Path, start: int) -> int:
     """The number, from 1, of the line that begins at byte `start`."""
-    opener = OPENERS.get(path.suffix)
-    opener = OPENERS.get(path.suffix, open)
-    opened: IO[bytes] = opener(path, "rb")  # type: ignore[operator]
+    opener: Callable[..., IO[bytes]] = OPENERS.get(path.suffix, open)  # type: ignore[assignment]
+    with opener(path, "rb") as stream:
         n_lines = 1
         while start > 0 and (block := stream.read(min(start, CHUNK_BYTES))):
             n_lines += block.count(b"\n")

@@ -10,42 +10,43 @@ number of processes, and a killed run that is continued gives the same bytes.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 import re
-import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.check import RULES, rivals_among, words_of
-from hyperprobe.diagnostic.corpus import Piece, Skipped, corpus_files, read_chunks, split_sentences
+from hyperprobe.diagnostic.corpus import (
+    SKIPPED,
+    Piece,
+    Skipped,
+    corpus_files,
+    pieces_of,
+    read_chunks,
+    shares_of,
+    split_sentences,
+)
 from hyperprobe.diagnostic.sentences import COLUMNS, Context, occurrences
 from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
-from hyperprobe.documents import parse_json, read_text
+from hyperprobe.engines.cluster import Cluster, compute_on_cluster
+from hyperprobe.engines.processes import compute_in_processes
 from hyperprobe.errors import UserError
 from hyperprobe.lexicon.nouns import is_noun_in
 from hyperprobe.names import StrPath, listed
 from hyperprobe.options import RESULTS
 from hyperprobe.progress import progress
-from hyperprobe.runs.files import check_writable, corpus_digests, write_text
-from hyperprobe.runs.read import read_run
+from hyperprobe.runs.files import check_writable, corpus_digests
+from hyperprobe.runs.jobs import Cell, Job, run_job
 from hyperprobe.runs.run import Run
-from hyperprobe.workers import in_order
 
-CONTEXTS, SKIPPED = "contexts.tsv", "skipped.json"
+CONTEXTS = "contexts.tsv"
 
 BEST_WORDS = 16  # a sentence about this long is easiest to read
-SAVE_SECONDS = 5.0
-MAX_STATE = 1 << 30  # bytes; it grows with --best
 _PLAIN = re.compile(r"^[\"“‘A-Z][^\[\]{}<>|=_#*@\\]*[.!?][\"”’]?$")
 
 # (word, kind) -> [(distance from the best length, tie-breaking hash, sentence)], best first
@@ -111,26 +112,19 @@ def targets(sets: Iterable[DiagnosticSet]) -> dict[str, tuple[str, str]]:
     return forms
 
 
-def mine(
+def plan_mine(
     corpus: StrPath | Sequence[StrPath],
     diagnostics: str | Sequence[str] = NAMES,
     best: int = 20,
     text_field: str = "text",
-    processes: int = 2,
     seed: int = 0,
     results: StrPath = RESULTS,
-) -> MineResult:
-    """Search `corpus` and write `contexts.tsv` into a run folder.
-
-    Memory does not grow with the corpus. The same call after an interrupt continues
-    from its last saved state, and after a finished one reads its files back. Raises
-    `UserError` on a corpus that is not there or that cannot be read, and when a
-    process of the search is killed.
-    """
+) -> Job[MineResult]:
+    """The job of `mine`: a cell for each piece of the corpus. Its costs are bytes."""
     diagnostics = listed(diagnostics)
     given = dict(locals())
-    if best < 1 or processes < 1 or not text_field:
-        raise UserError("--best and --processes must be 1 or more, and --field must name a field")
+    if best < 1 or not text_field:
+        raise UserError("--best must be 1 or more, and --field must name a field")
     files = corpus_files(corpus)
     sets = load_sets(diagnostics)
     target = Target(targets(sets.values()), best, seed)
@@ -142,49 +136,60 @@ def mine(
         "seed": seed,
     }
     run = Run(results, "contexts-mine", settings, given)
-    if finished := _read_back(run.folder):
-        return finished
     check_writable(run.folder)
-    state = run.folder / "state.json"
-    done, found = _restore(state)
-    skipped = Skipped()
     _prepare(target)
-    total = sum(path.stat().st_size for path in files)
-    with progress("mining", total, unit="bytes") as advance:
-        every = (read_chunks(Piece(path), text_field, skipped, advance) for path in files)
-        chunks = islice(chain.from_iterable(every), done, None)
-        saved = time.monotonic()
-        try:
-            with closing(in_order(partial(_search, target), chunks, processes)) as parts:
-                for part in parts:
-                    _merge(found, part, best)
-                    done += 1
-                    if time.monotonic() - saved > SAVE_SECONDS:
-                        _save(state, done, found)
-                        saved = time.monotonic()
-        except BaseException:  # Ctrl-C too: what is merged twice counts once
-            if done:
-                _save(state, done, found)
-            raise
+    cells = [
+        Cell(
+            f"from byte {share[0].start} of {share[0].path}",
+            model="",
+            identity=None,  # the run's own settings say it all
+            compute=partial(_search, target, share, text_field),
+            cost=sum(piece.n_bytes for piece in share),
+        )
+        for share in shares_of(pieces_of(files))
+    ]
+    return Job(run, cells, partial(_finish, target))
+
+
+def mine(
+    corpus: StrPath | Sequence[StrPath],
+    diagnostics: str | Sequence[str] = NAMES,
+    best: int = 20,
+    text_field: str = "text",
+    processes: int = 2,
+    seed: int = 0,
+    results: StrPath = RESULTS,
+    cluster: Cluster | None = None,
+) -> MineResult:
+    """Search `corpus` and write `contexts.tsv` into a run folder.
+
+    On `processes` of this machine, or on the machines of a `cluster`. Memory does not grow with the corpus. The same call after an interrupt continues
+    from the pieces that are stored, and after a finished one reads its files back. Raises
+    `UserError` on a corpus that is not there or that cannot be read, and when a
+    process of the search is killed.
+    """
+    if processes < 1:
+        raise UserError("--processes must be 1 or more")
+    job = plan_mine(corpus, diagnostics, best, text_field, seed, results)
+    if cluster:
+        compute_on_cluster([job], cluster)
+    with progress("mining", int(job.cost), unit="bytes") as advance:
+        compute_in_processes(job, processes, advance)
+    return run_job(job)
+
+
+def _finish(target: Target, run: Run, frames: Sequence[pd.DataFrame]) -> MineResult:
+    found: Found = {}
+    skipped = Skipped()
+    for frame in frames:
+        skipped.add(Skipped(**frame.attrs[SKIPPED]))
+        part: Found = {}
+        for word, kind, *entry in frame.itertuples(index=False, name=None):
+            part.setdefault((word, kind), []).append(tuple(entry))
+        _merge(found, part, target.best)
     table = _table(found, target)
-    write_text(run.folder / SKIPPED, json.dumps(asdict(skipped)))
-    run.finish({CONTEXTS: table}, seed, [SKIPPED])
-    state.unlink(missing_ok=True)
+    run.finish({CONTEXTS: table}, target.seed)
     return MineResult(run.folder / CONTEXTS, _counts(table), skipped)
-
-
-def _read_back(folder: Path) -> MineResult | None:
-    """What an earlier call has finished here, or None if nothing whole is there."""
-    try:
-        read_run(folder)
-    except UserError:  # not finished, or changed since
-        return None
-    paths = (folder / CONTEXTS, folder / SKIPPED)
-    table = pd.read_csv(
-        paths[0], sep="\t", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE
-    )
-    skipped = Skipped(**json.loads(paths[1].read_text(encoding="utf-8")))
-    return MineResult(paths[0], _counts(table), skipped)
 
 
 def _counts(table: pd.DataFrame) -> pd.DataFrame:
@@ -201,8 +206,22 @@ def _prepare(target: Target) -> None:
         is_noun_in(word, sentence)
 
 
-def _search(target: Target, chunk: str) -> Found:
-    """The best sentences of one chunk."""
+def _search(
+    target: Target, share: Sequence[Piece], text_field: str, _: object
+) -> tuple[pd.DataFrame, None]:
+    """The best sentences of a share of the corpus, and in `attrs` what could not be read."""
+    skipped = Skipped()
+    best: Found = {}
+    for piece in share:
+        for chunk in read_chunks(piece, text_field, skipped):
+            _merge(best, _search_chunk(target, chunk), target.best)
+    rows = [(*key, *entry) for key, entries in best.items() for entry in entries]
+    frame = pd.DataFrame(rows, columns=["word", "kind", "distance", "key", "sentence"])
+    frame.attrs[SKIPPED] = asdict(skipped)
+    return frame, None
+
+
+def _search_chunk(target: Target, chunk: str) -> Found:
     found: Found = {}
     for line in chunk.splitlines():
         if not target.starts.keys() & set(words_of(line)):
@@ -216,9 +235,7 @@ def _search(target: Target, chunk: str) -> Found:
                     key = hashlib.sha256(f"{target.seed}:{word}:{sentence}".encode()).hexdigest()
                     distance = abs(len(sentence.split()) - BEST_WORDS)
                     found.setdefault((word, kind), []).append((distance, key, sentence))
-    best: Found = {}
-    _merge(best, found, target.best)
-    return best
+    return found
 
 
 def _kind(target: Target, word: str, sentence: str) -> str | None:
@@ -246,20 +263,3 @@ def _table(found: Found, target: Target) -> pd.DataFrame:
         for _, _, sentence in found[word, kind]
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _save(path: Path, done: int, found: Found) -> None:
-    state = {"done": done, "found": [[*key, entries] for key, entries in found.items()]}
-    write_text(path, json.dumps(state))
-
-
-def _restore(path: Path) -> tuple[int, Found]:
-    """The saved state of a killed run, or a fresh one."""
-    if not path.exists():
-        return 0, {}
-    try:
-        state: Any = parse_json(read_text(path, "state", MAX_STATE), str(path))
-        found = {(w, kind): [(d, k, s) for d, k, s in e] for w, kind, e in state["found"]}
-        return int(state["done"]), found
-    except (UserError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is damaged: delete it to begin again") from error
