@@ -23,28 +23,30 @@ class CancelledError(Exception):
     """Raised inside a piece of work that nobody waits for any more."""
 
 
-def run_parallel(
-    work: Callable[[Item, Callable[[], None]], Result], items: Sequence[Item]
-) -> list[Result]:
-    """`work(item, check)` for each item, in order; as many at a time as torch has threads.
+_thread = threading.local()
 
-    Long work calls `check` now and then: it ends the work after an interrupt or
-    after another piece of it has failed.
-    """
+
+def check_cancelled() -> None:
+    """What long work calls now and then: ends a piece of work of `run_parallel` after an
+    interrupt, or after another piece of it has failed."""
+    stop = getattr(_thread, "stop", None)
+    if stop is not None and stop.is_set():
+        raise CancelledError
+
+
+def run_parallel(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """`work(item)` for each item, in order; as many at a time as torch has threads."""
     n_threads = torch.get_num_threads()
     stop = threading.Event()
 
-    def check() -> None:
-        if stop.is_set():
-            raise CancelledError
-
     def one_thread() -> None:
+        _thread.stop = stop
         torch.set_num_threads(1)
 
     pool = ThreadPoolExecutor(n_threads, initializer=one_thread)
     with threadpool_limits(1, user_api="blas"):  # numpy's products
         try:
-            futures = [pool.submit(work, item, check) for item in items]
+            futures = [pool.submit(work, item) for item in items]
             return [future.result() for future in futures]
         finally:
             stop.set()

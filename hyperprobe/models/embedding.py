@@ -7,7 +7,7 @@ vectors of the word's pieces. The pieces are found by character offsets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from hyperprobe.lexicon.morphology import plural
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.models.folders import check_rows, embedding_rows
 from hyperprobe.models.language import CPU_TOKENS, GPU_TOKENS, longest_input
-from hyperprobe.parallel import run_parallel
+from hyperprobe.parallel import check_cancelled, run_parallel
 from hyperprobe.progress import progress
 
 Vectors = NDArray[np.float32]
@@ -142,9 +142,9 @@ def encode(
     result = np.empty((len(layers), len(mentions), model.config.hidden_size), dtype=np.float32)
     on_cpu = model.device.type == "cpu"
 
-    def encode_share(share: list[_Text], check: Callable[[], None]) -> None:
+    def encode_share(share: list[_Text]) -> None:
         def run(batch: list[int]) -> None:
-            check()
+            check_cancelled()
             rows = [share[i] for i in batch]
             hidden = _hidden_states(model, tokenizer, [row.ids for row in rows])
             for i, added in enumerate(layers):
@@ -165,7 +165,7 @@ def encode(
         if on_cpu:
             run_parallel(encode_share, [texts[i::N_SHARES] for i in range(N_SHARES)])
         else:
-            encode_share(texts, lambda: None)
+            encode_share(texts)
     check_vectors(result, name)
     return result
 

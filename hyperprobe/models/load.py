@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar, Unpack, cast
+from typing import Any, Unpack, cast
 
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES, Family
@@ -19,9 +18,6 @@ from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
 
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
-
-Model = TypeVar("Model", bound=ClozeModel)
-Answers = TypeVar("Answers")
 
 
 def load_model(
@@ -39,14 +35,26 @@ def load_model(
     Raises `UserError` when there is no such model or it cannot
     fill a slot.
     """
-    options = options or ModelOptions(**keywords)
+    return _load(name, options or ModelOptions(**keywords))
+
+
+def load_outline(name: str, options: ModelOptions | None = None) -> ClozeModel:
+    """The model called `name` without its weights: it is asked about words and tokens alone.
+
+    A model that the caller has loaded has them, and one of a family that reads files of its own.
+    Raises `UserError`.
+    """
+    return _load(name, options or ModelOptions(), weights=False)
+
+
+def _load(name: str, options: ModelOptions, weights: bool = True) -> ClozeModel:
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
-        return pretrained.language_model_of(name, *held.pair, options, random, about)
+        return pretrained.language_model_of(name, *held.pair, options, random and weights, about)
     if family := file_family(name):
         return _load_own(name, FAMILIES[family], about, options)
     folder, local = _folder(name)
-    return pretrained.load_language_model(name, folder, options, random, about, local)
+    return pretrained.load_language_model(name, folder, options, random, about, local, weights)
 
 
 def _load_own(
@@ -60,12 +68,15 @@ def _load_own(
     return model
 
 
-def load_network(name: str, options: ModelOptions | None = None) -> LanguageModel:
-    """The language model of Hugging Face called `name`. Raises `UserError` for any other."""
+def load_network(
+    name: str, options: ModelOptions | None = None, weights: bool = True
+) -> LanguageModel:
+    """The language model of Hugging Face called `name`, or its outline. Raises `UserError` for
+    any other."""
     if is_vectors(name):
         raise UserError(f"{name} holds static vectors, which read no prompt: name a language model")
     _check_transformer(name)
-    return cast(LanguageModel, load_model(name, options))
+    return cast(LanguageModel, (load_model if weights else load_outline)(name, options))
 
 
 def _check_transformer(name: str) -> None:
@@ -83,30 +94,6 @@ def load_static(name: str) -> StaticModel:
     if not isinstance(model, StaticModel):
         raise UserError(f"{name} is a language model and no vectors: name a file of vectors")
     return model
-
-
-class LastLoaded(Generic[Model]):
-    """Loads models with `load` when they are first asked, and holds one at a time."""
-
-    def __init__(self, load: Callable[..., Model]) -> None:
-        self._load = load
-        self._asked: tuple[Any, ...] | None = None
-        self._model: Model | None = None
-
-    def get(self, *asked: Any) -> Model:
-        """What `load` makes of these arguments."""
-        if asked != self._asked or self._model is None:
-            self._asked = self._model = None  # free it before the next one comes
-            self._model = self._load(*asked)
-            self._asked = asked
-        return self._model
-
-    def answer(
-        self, predict: Callable[[Model], Answers], *asked: Any
-    ) -> tuple[Answers, dict[str, Any]]:
-        """What `predict` makes of the model, and the model's description."""
-        model = self.get(*asked)
-        return predict(model), model.describe()
 
 
 def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:

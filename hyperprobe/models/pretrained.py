@@ -23,18 +23,30 @@ MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4
 
 
 def load_language_model(
-    name: str, folder: str, options: ModelOptions, random: bool, about: dict[str, Any], local: bool
+    name: str,
+    folder: str,
+    options: ModelOptions,
+    random: bool,
+    about: dict[str, Any],
+    local: bool,
+    weights: bool = True,
 ) -> LanguageModel:
     """The model in `folder` (or of that hub name), called `name`; with random weights of a
-    fixed seed if asked. `about` goes into its description; `local` leaves the hub alone.
-    Raises `UserError`."""
+    fixed seed if asked, or without any `weights`. `about` goes into its description; `local`
+    leaves the hub alone. Raises `UserError`."""
     config = read_config(name, folder, local, options.trust_remote_code)
     made = _class_of(family_of(name, config))
     tokenizer = _read_tokenizer(name, folder, options, local)
     _check_slot(name, made, tokenizer)
-    model, missing = _read_weights(name, folder, options, random, config, made.auto_class, local)
-    if missing:
-        raise UserError(_explain_missing(name, config, missing))
+    if weights:
+        model, missing = _read_weights(
+            name, folder, options, random, config, made.auto_class, local
+        )
+        if missing:
+            raise UserError(_explain_missing(name, config, missing))
+    else:
+        with torch.device("meta"):
+            model = _of_config(name, config, made.auto_class, options)
     check_ids(name, model, tokenizer)
     source = {**about, "revision": getattr(config, "_commit_hash", None)}
     return made.made(name, model, tokenizer, source, options)
@@ -178,21 +190,27 @@ def _read_weights(
 
 def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions) -> Any:
     """A model of this configuration on its device, with random weights of a fixed seed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(RANDOM_SEED)
+        model = _of_config(name, config, auto_class, options)
+    return to_device(model, options.device)
+
+
+def _of_config(name: str, config: Any, auto_class: str, options: ModelOptions) -> Any:
+    """A model of this configuration as it is before it is trained."""
     import transformers
 
     _check_size(name, config)
     try:
-        with warnings.catch_warnings(), torch.random.fork_rng():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.manual_seed(RANDOM_SEED)
-            model = getattr(transformers, auto_class).from_config(
+            return getattr(transformers, auto_class).from_config(
                 config,
                 dtype=TORCH_DTYPES[options.dtype],
                 trust_remote_code=options.trust_remote_code,
             )
     except Exception as error:
         raise UserError(_explain(name, error)) from error
-    return to_device(model, options.device)
 
 
 def read_config(name: str, folder: str, local: bool, trust_remote_code: bool) -> Any:

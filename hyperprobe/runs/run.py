@@ -67,6 +67,7 @@ class Run:
             check_seed(self.options["seed"])
         digest = digest_of([command, settings])
         self.folder = Path(results) / "-".join(filter(None, (command, name, digest)))
+        self.shares_cells = bool(name)
         self._cells = (Path(results) / command if name else self.folder) / "cells"
         self._notes: dict[str, dict[str, Any]] = {}
         self._started = datetime.now(UTC)

@@ -6,7 +6,7 @@ All work on the examples of one fold and return one value or row of values per s
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +81,6 @@ def online_code(
     hyponym: NDArray[np.int64],
     dev: Examples,
     seeds: Sequence[int],
-    check: Callable[[], None] = lambda: None,
 ) -> OnlineCode:
     """The labels' minimum description length by online coding (Voita & Titov 2020, section 2.2).
 
@@ -99,6 +98,6 @@ def online_code(
     bits = np.full(len(seeds), float((block == 0).sum()))
     for i in range(1, len(ends)):
         known, sent = (examples.take(np.flatnonzero(b)) for b in (block < i, block == i))
-        trained = train(vectors, known, dev, sent, seeds, check=check)
+        trained = train(vectors, known, dev, sent, seeds)
         bits += code_length(trained.log_odds, sent.label).sum(axis=1) / np.log(2)
     return OnlineCode(len(block), bits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from hyperprobe.names import MAJORITY
+from hyperprobe.parallel import check_cancelled
 from hyperprobe.probes.classify.analyses import control_task, logistic_log_odds, online_code
 from hyperprobe.probes.classify.metrics import CONTROL, LOGISTIC, NET, PAIR, REVERSED
 from hyperprobe.probes.classify.net import Examples, train
@@ -18,7 +19,6 @@ from hyperprobe.probes.classify.representations import Representation
 
 FULL, PARTIAL, LAYER = "full", "partial", "layer "
 CONTROL_TASK, CODE_LENGTH = "control-task", "code-length"
-Check = Callable[[], None]
 
 
 def answer(
@@ -26,7 +26,6 @@ def answer(
     folds: pd.DataFrame,
     view: str,
     seeds: Sequence[int],
-    check: Check = lambda: None,
 ) -> pd.DataFrame:
     """The answers in all folds of a frame of one setting, seen in one way.
 
@@ -44,7 +43,7 @@ def answer(
             rows["label"].to_numpy(np.int64),
         )
         work = {CONTROL_TASK: _control, CODE_LENGTH: _code}.get(view, _test)
-        part = work(vectors, rows, examples, seeds, check, view)
+        part = work(vectors, rows, examples, seeds, view)
         parts.append(part.assign(fold=fold))
     frame = pd.concat(parts, ignore_index=True)
     if view != CODE_LENGTH:
@@ -73,7 +72,6 @@ def _test(
     rows: pd.DataFrame,
     examples: Examples,
     seeds: Sequence[int],
-    check: Check,
     view: str,
 ) -> pd.DataFrame:
     """The test pairs, and of a full input the positive ones reversed and a logistic regression."""
@@ -88,7 +86,7 @@ def _test(
         np.concatenate([test.second, positive.first]),
         np.concatenate([test.label, np.zeros_like(positive.label)]),
     )
-    trained = train(vectors, training, dev, asked, seeds, view == PARTIAL, check)
+    trained = train(vectors, training, dev, asked, seeds, view == PARTIAL)
     about = rows.iloc[in_test][["hyponym", "hypernym", "label"]].assign(question=PAIR)
     backwards = about[about["label"] == 1].assign(label=0, question=REVERSED)
     if view == PARTIAL:
@@ -96,7 +94,7 @@ def _test(
     about = pd.concat([about, backwards], ignore_index=True)
     parts = [_rows(about, trained.log_odds, seeds)]
     if view == FULL:
-        check()
+        check_cancelled()
         log_odds = logistic_log_odds(vectors, training, asked)
         parts.append(_rows(about, log_odds[None], seeds[:1]).assign(classifier=LOGISTIC))
     return pd.concat(parts, ignore_index=True)
@@ -107,7 +105,6 @@ def _control(
     rows: pd.DataFrame,
     examples: Examples,
     seeds: Sequence[int],
-    check: Check,
     view: str,
 ) -> pd.DataFrame:
     """The control task on the training pairs."""
@@ -117,7 +114,7 @@ def _control(
     parts = []
     for seed in seeds:  # each has other labels, so each is a separate problem
         task = control_task(labelled, pair, seed)
-        trained = train(vectors, task.examples, task.dev, task.asked, [seed], check=check)
+        trained = train(vectors, task.examples, task.dev, task.asked, [seed])
         about = pd.DataFrame([name.split("\t") for name in names], columns=["hyponym", "hypernym"])
         about = about.assign(label=task.asked.label, question=CONTROL)
         parts.append(_rows(about, trained.log_odds, [seed]))
@@ -129,14 +126,13 @@ def _code(
     rows: pd.DataFrame,
     examples: Examples,
     seeds: Sequence[int],
-    check: Check,
     view: str,
 ) -> pd.DataFrame:
     """The length of the online code of the training labels."""
     training = _distinct_rows(examples, rows, "train")
     hyponym, _ = pd.factorize(rows["hyponym"].iloc[training])
     dev = _distinct(examples, rows, "dev")
-    code = online_code(vectors, examples.take(training), hyponym, dev, seeds, check)
+    code = online_code(vectors, examples.take(training), hyponym, dev, seeds)
     return pd.DataFrame({"seed": list(seeds), "n_labels": code.n_labels, "bits": code.bits})
 
 

@@ -8,13 +8,15 @@ several seeds are trained as one, with stacked weights: one matrix product each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
+
+from hyperprobe.parallel import check_cancelled
 
 N_HIDDEN = 300
 DROPOUT = 0.2
@@ -89,13 +91,12 @@ def train(
     asked: Examples,
     seeds: Sequence[int],
     partial: bool = False,
-    check: Callable[[], None] = lambda: None,
 ) -> Trained:
     """Train a net for each seed on `examples` and answer `asked` as of its best dev epoch.
 
     `vectors` [n_vectors, width] is what the examples point into. A net stops after
     `PATIENCE` epochs that did not lower its dev loss. Runs on the calling thread's
-    threads; `check` is called once an epoch.
+    threads, and ends when nobody waits for it any more (`check_cancelled`).
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     width = vectors.shape[1]
@@ -111,7 +112,7 @@ def train(
         np.zeros(len(seeds), dtype=np.int64),
     )
     for epoch in range(1, MAX_EPOCHS + 1):
-        check()
+        check_cancelled()
         order = torch.stack([torch.randperm(n, generator=g) for g in generators])
         for start in range(0, n, batch):
             rows = order[:, start : start + batch]

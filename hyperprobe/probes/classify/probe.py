@@ -14,8 +14,9 @@ with a word that has no vector are not `known`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
@@ -49,7 +50,6 @@ from hyperprobe.options import (
     check_seed,
 )
 from hyperprobe.options import SETTINGS as SETTING_CHOICES
-from hyperprobe.parallel import run_parallel
 from hyperprobe.probes.classify import report
 from hyperprobe.probes.classify.answers import (
     CODE_LENGTH,
@@ -64,14 +64,15 @@ from hyperprobe.probes.classify.folds import folds_of, read_folds
 from hyperprobe.probes.classify.metrics import summarise, summarise_layers
 from hyperprobe.probes.classify.pairs import SETTINGS
 from hyperprobe.probes.classify.representations import Representation, represent
-from hyperprobe.progress import progress
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
+from hyperprobe.runs.jobs import Answers, Cell, Job, LastLoaded, as_function
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
+QUICK = 0.1  # the work of a cell that is less than a full view of a contextual model
 COLUMNS = (
     "setting",
     "model",
@@ -116,25 +117,7 @@ class ClassifyResult(Result):
         return list(report.tables(**of))
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One unit of work: nets of all folds and seeds on one view of one representation."""
-
-    setting: str
-    model: str
-    view: str  # of `hyperprobe.probes.classify.answers.answer`
-
-    @property
-    def key(self) -> str:
-        return f"{self.setting} {self.model} {self.view}"
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether the cell is much less work than a full view of a contextual model."""
-        return self.view == PARTIAL or self.model == CHARACTERS or is_vectors(self.model)
-
-
-def classify(
+def plan_classify(
     models: GivenModels = EMBEDDED,
     setting: Setting = "both",
     folds: StrPath | None = None,
@@ -146,7 +129,7 @@ def classify(
     diagnostic: str = LM_DIAGNOSTIC_EXTENDED,
     contexts: StrPath | Sequence[StrPath] = (),
     **keywords: Unpack[LoadKeywords],
-) -> ClassifyResult:
+) -> Job[ClassifyResult]:
     """Train and test the probe on `models` and the baselines, in three folds.
 
     Folds are made of the set `diagnostic` (a name or file) and the sentences in the files
@@ -182,7 +165,7 @@ def classify(
     if diagnostic not in NAMES:
         names, said = _that_know(names, models, table)
         notes += said
-    identity = {
+    identity: dict[str, Any] = {
         "models": {name: identify(name) for name in names},
         "settings": list(settings),
         "folds": hashlib.sha256(table.to_csv(index=False).encode()).hexdigest(),
@@ -194,54 +177,46 @@ def classify(
     }
     run = Run(results, "classify", identity, given)
     views = {name: _views(name, models, analyses, options.trust_remote_code) for name in names}
-    cells = [Cell(one, name, view) for one in settings for name in names for view in views[name]]
     encodings, every_layer = Path(results) / "encodings", "layers" in analyses
-    frames = _train(
-        run,
-        cells,
-        table,
-        [seed + i for i in range(n_seeds)],
-        lambda name: represent(name, table, encodings, layers, every_layer, options),
-    )
-    return replace(_finish(run, table, settings, frames, seed), notes=tuple(notes))
+    seeds = [seed + i for i in range(n_seeds)]
+    common = [identity["folds"], layer, seeds, options.identity()]
+
+    @cache
+    def representation(name: str) -> Representation:
+        return represent(name, table, encodings, layers, every_layer, options)
+
+    def answers(one: str, name: str, view: str, models: LastLoaded) -> Answers:
+        rows = (table["setting"] == one).to_numpy()
+        shown = representation(name).of(rows)
+        return answer(shown, table[rows], view, seeds), shown.about
+
+    cells = [
+        Cell(
+            f"{one} {name} {view}",
+            name,
+            [one, name, view, identity["models"][name], *common],
+            partial(answers, one, name, view),
+            QUICK if view == PARTIAL or name == CHARACTERS or is_vectors(name) else 1.0,
+            one_thread=True,
+            prepare=partial(representation, name),
+        )
+        for one in settings
+        for name in names
+        for view in views[name]
+    ]
+    return Job(run, cells, partial(_finish, table, settings, seed, tuple(notes)))
 
 
-def _train(
-    run: Run,
-    cells: Sequence[Cell],
-    folds: pd.DataFrame,
-    seeds: Sequence[int],
-    represented: Callable[[str], Representation],
-) -> list[pd.DataFrame]:
-    """The frame of each cell, in order: stored ones read back, the others trained in parallel."""
-    done = {cell: frame for cell in cells if (frame := run.stored(cell.key)) is not None}
-    missing = [cell for cell in cells if cell not in done]
-    names = dict.fromkeys(cell.model for cell in missing)
-    representations = {name: represented(name) for name in names}
-
-    def compute(cell: Cell, check: Callable[[], None]) -> pd.DataFrame:
-        def answers() -> tuple[pd.DataFrame, Any]:
-            rows = (folds["setting"] == cell.setting).to_numpy()
-            shown = representations[cell.model].of(rows)
-            return answer(shown, folds[rows], cell.view, seeds, check), shown.about
-
-        frame = run.cell(cell.key, answers)
-        advance(1)
-        return frame
-
-    # The longest first, so that no core is left with one of them at the end.
-    missing.sort(key=lambda cell: cell.is_quick)
-    with progress("training probes", len(missing)) as advance:
-        done |= dict(zip(missing, run_parallel(compute, missing), strict=True))
-    return [done[cell] for cell in cells]
+classify = as_function(plan_classify)
 
 
 def _finish(
-    run: Run,
     folds: pd.DataFrame,
     settings: Sequence[str],
-    frames: list[pd.DataFrame],
     seed: int,
+    notes: tuple[str, ...],
+    run: Run,
+    frames: Sequence[pd.DataFrame],
 ) -> ClassifyResult:
     """The tables and figures made from the cells' frames, stored in the run's folder."""
     codes = [frame for frame in frames if "bits" in frame]
@@ -259,6 +234,7 @@ def _finish(
         summarise(predictions, code_lengths),
         summarise_layers(predictions),
         code_lengths,
+        notes,
     )
     files = {
         report.FOLDS: folds,

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import ClassVar, Unpack
 
 import pandas as pd
 
 from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED
-from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
-from hyperprobe.models.load import LastLoaded, identify, load_model
+from hyperprobe.diagnostic.sets import load_sets
+from hyperprobe.models.load import identify, load_model
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, StrPath, listed, with_random_weights
 from hyperprobe.options import (
@@ -36,11 +37,11 @@ from hyperprobe.probes.consistency.nouns import agreement, known_nouns, summary
 from hyperprobe.probes.consistency.outcomes import outcomes
 from hyperprobe.probes.consistency.predictions import predict
 from hyperprobe.probes.consistency.tables import noun_tables, profile_tables, typicality_tables
-from hyperprobe.progress import progress
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
+from hyperprobe.runs.jobs import Cell, Job, answered_by, as_function
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
@@ -81,14 +82,14 @@ class ConsistencyResult(Result):
         yield from typicality_tables(of["typicality"])
 
 
-def consistency(
+def plan_consistency(
     models: GivenModels = EMBEDDED,
     diagnostics: str | Sequence[str] = LM_DIAGNOSTIC_EXTENDED,
     controls: ConsistencyControl | Sequence[ConsistencyControl] = (),
     results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[ModelKeywords],
-) -> ConsistencyResult:
+) -> Job[ConsistencyResult]:
     """Ask `models` and static vectors in eight ways about the nouns of `diagnostics`.
 
     `controls`: `random` adds each language model with random weights in its shape. Keywords are
@@ -107,35 +108,43 @@ def consistency(
         names += with_random_weights(models)
     names = list(dict.fromkeys(names))
     sets = load_sets(diagnostics)
+    ids = {name: identify(name) for name in names}
     settings = {
-        "models": {name: identify(name) for name in names},
+        "models": ids,
         "diagnostics": {name: of_set.digest for name, of_set in sets.items()},
         **options.identity(),
     }
     run = Run(results, "consistency", settings, given)
-    predictions = _ask(run, names, sets, options)
+    cells = [
+        Cell(
+            f"{name} on {diagnostic}",
+            name,
+            [name, ids[name], of_set.digest, options.identity()],
+            answered_by(load_model, name, options, predict=partial(predict, of_set=of_set)),
+            len(of_set.frame),
+        )
+        for name in names
+        for diagnostic, of_set in sets.items()
+    ]
+    return Job(run, cells, partial(_finish, list(sets), seed))
+
+
+consistency = as_function(plan_consistency)
+
+
+def _finish(
+    diagnostics: Sequence[str], seed: int, run: Run, frames: Sequence[pd.DataFrame]
+) -> ConsistencyResult:
+    """The tables and figures, made from the answers alone, written into the run's folder."""
+    of_sets = zip(frames, cycle(diagnostics), strict=False)
+    parts = [frame.assign(diagnostic=diagnostic) for frame, diagnostic in of_sets]
+    predictions = pd.concat(parts, ignore_index=True)
     tables = _tables(predictions, seed)
     short = with_short_names(tables)
     drawn = draw_once(run, lambda: report.pictures(report.largest_set(short)))
     files = {f"{name}.csv": table for name, table in tables.items()}
     run.finish({PREDICTIONS: predictions, **files}, seed, drawn)
     return ConsistencyResult(run.folder, predictions, **tables)
-
-
-def _ask(
-    run: Run, names: Sequence[str], sets: dict[str, DiagnosticSet], options: ModelOptions
-) -> pd.DataFrame:
-    """The predictions of every model on every set; each is a cell of the run."""
-    held = LastLoaded(partial(load_model, options=options))
-    parts = []
-    with progress("consistency", len(names) * len(sets)) as advance:
-        for name in names:
-            for diagnostic, of_set in sets.items():
-                answer = partial(held.answer, partial(predict, of_set=of_set), name)
-                cell = run.cell(f"{name} on {diagnostic}", answer)
-                parts.append(cell.assign(diagnostic=diagnostic))
-                advance(1)
-    return pd.concat(parts, ignore_index=True)
 
 
 def _tables(predictions: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:

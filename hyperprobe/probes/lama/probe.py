@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 import pandas as pd
 
-from hyperprobe.cloze import CandidateSet
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import ClozeModel, shared_words
-from hyperprobe.models.load import LastLoaded, identify, load_model
+from hyperprobe.models.load import identify, load_outline
 from hyperprobe.models.loaded import GivenModels, model_names
-from hyperprobe.models.reference_tokens import use_reference_tokens
 from hyperprobe.names import (
     BASELINES,
     EMBEDDED,
@@ -44,8 +42,8 @@ from hyperprobe.options import (
 )
 from hyperprobe.probes.lama import report, tables
 from hyperprobe.probes.lama.asked import check_baselines, relations_asked, words_asked
-from hyperprobe.probes.lama.extraction.baseline import RE, predict_re
-from hyperprobe.probes.lama.extraction.sentences import read_sentences
+from hyperprobe.probes.lama.extraction.baseline import RE, cells_of_re, predict_re
+from hyperprobe.probes.lama.extraction.sentences import Sentence, read_sentences
 from hyperprobe.probes.lama.factors import with_factors
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
@@ -57,16 +55,9 @@ from hyperprobe.probes.lama.metrics import (
     summarise_negated,
 )
 from hyperprobe.probes.lama.paraphrases import consistency
-from hyperprobe.probes.lama.predictions import (
-    choose_mentions,
-    predict_facts,
-    predict_freq,
-    predict_mentions,
-    predict_negated,
-)
-from hyperprobe.probes.lama.prompts import Prompts
-from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, has_slot, select
-from hyperprobe.probes.lama.retrieve_read import predict_retrieve_read
+from hyperprobe.probes.lama.predictions import predict_freq
+from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, select
+from hyperprobe.probes.lama.questions import FACTS, MENTIONS, NEGATED, Questions
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
 from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
 from hyperprobe.reading.answers import RetrieveRead
@@ -75,6 +66,7 @@ from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
+from hyperprobe.runs.jobs import Cell, Job, as_function
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
@@ -129,38 +121,7 @@ class LamaResult(Result):
         }
 
 
-Question = tuple[str, Callable[..., pd.DataFrame]]  # its kind, and the answers of a model to it
-
-
-@dataclass(frozen=True)
-class _Questions:
-    """What is asked about the facts of a relation."""
-
-    candidates: CandidateSet
-    prompts: Mapping[str, Prompts]
-    multi_token: bool
-    negated: bool
-    mentions: bool
-    seed: int
-
-    def candidates_for(self, facts: Sequence[Fact]) -> CandidateSet:
-        """What the objects of a relation's facts are ranked among."""
-        if self.multi_token:
-            return CandidateSet.of(fact.object for fact in facts)
-        return self.candidates
-
-    def of(self, relation: Relation, facts: list[Fact], vectors: bool) -> Iterator[Question]:
-        """The questions to one model; vectors cannot read a sentence."""
-        common: dict[str, Any] = {"relation": relation, "candidates": self.candidates_for(facts)}
-        prompts = self.prompts.get(relation.name)
-        yield "facts", partial(predict_facts, **common, facts=facts, prompts=prompts)
-        if self.negated and not vectors and (some := _with_negation(relation, facts)):
-            yield "negated", partial(predict_negated, **common, facts=some)
-        if self.mentions and not vectors and (chosen := choose_mentions(facts, self.seed)):
-            yield "mentions", partial(predict_mentions, **common, chosen=chosen)
-
-
-def lama(
+def plan_lama(
     models: GivenModels = EMBEDDED,
     sources: str | Sequence[str] = WORDNET,
     data: StrPath = DATA,
@@ -179,7 +140,7 @@ def lama(
     results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[LoadKeywords],
-) -> LamaResult:
+) -> Job[LamaResult]:
     """Ask `models` and the baselines for the objects of facts.
 
     `sources` are names (`hyperprobe.probes.lama.sources.SOURCES`), files or folders;
@@ -214,16 +175,17 @@ def lama(
     if not shown:
         raise UserError("name at least one language model: vectors rank its vocabulary")
     names = _names(models, shown if controls else [])
-    held = LastLoaded(partial(_load, options))
-    vocabulary = _vocabulary(words, vocab, shown, held.get, lowercase)
+    outline = cache(partial(load_outline, options=options))
+    vocabulary = _vocabulary(words, vocab, shown, outline, lowercase)
     selected = {r: select(r, vocabulary, lowercase, multi_token) for r in asked}
     if multi_token:
         for name in shown:
-            selected = {r: drop_unspelled(held.get(name), *s) for r, s in selected.items()}
+            selected = {r: drop_unspelled(outline(name), *s) for r, s in selected.items()}
     if not any(facts for facts, _ in selected.values()):
         raise UserError(_nothing_left(selected))
+    ids = {name: identify(name) for name in names}
     settings = {
-        "models": {name: identify(name) for name in names},
+        "models": ids,
         "relations": {f"{r.source}/{r.name}": file_digest(r.path) for r in asked},
         "templates": {f"{r.source}/{r.name}": [r.template, r.negated] for r in asked},
         "prompts": {name: p.describe() for name, p in prompts_of.items()},
@@ -244,25 +206,23 @@ def lama(
             "questions": None if questions is None else file_digest(questions),
         }
     run = Run(results, "lama", settings, given)
-    kept = [(relation, facts) for relation, (facts, _) in selected.items() if facts]
-    answers = [predict_freq(relation, facts) for relation, facts in kept]
+    asks = Questions(
+        [(relation, facts) for relation, (facts, _) in selected.items() if facts],
+        vocabulary.candidates, prompts_of, multi_token, negated, mentions, lowercase, seed, options,
+        settings,
+    )  # fmt: skip
+    cells: list[tuple[str, Cell]] = []  # with the kind of their answers
     if found is not None:  # before the models: that the documents can be read is seen last
-        common = {"candidates": vocabulary.candidates, "questions": by_id, "lowercase": lowercase}
-        answers += _retrieve_read(run, found, kept, common)
-    asks = _Questions(vocabulary.candidates, prompts_of, multi_token, negated, mentions, seed)
+        cells += [(FACTS, cell) for cell in asks.retrieve_read_cells(found, by_id)]
     if sentences:
-        of_relations = [(relation, facts, asks.candidates_for(facts)) for relation, facts in kept]
-        answers += predict_re(run, sentences, of_relations, lowercase, seed)
-    answered = _ask(run, held, names, kept, asks)
-    answered["facts"] += answers
-    return _finish(run, answered, selected, names, seed)
+        cells += [(RE, cell) for cell in cells_of_re(sentences, settings["relations"], seed)]
+    for name in names:
+        cells += asks.cells_of(name, ids[name])
+    finish = partial(_finish, asks, [kind for kind, _ in cells], sentences, selected, names)
+    return Job(run, [cell for _, cell in cells], finish)
 
 
-def _load(options: ModelOptions, name: str) -> ClozeModel:
-    """The model with the reference code's tokens around the mask, where that knew its kind."""
-    model = load_model(name, options)
-    use_reference_tokens(model)
-    return model
+lama = as_function(plan_lama)
 
 
 def _vocabulary(
@@ -276,13 +236,6 @@ def _vocabulary(
     if words is None and vocab and not isinstance(vocab, str | os.PathLike):
         words = shared_words(map(load, vocab))
     return make_vocabulary(words, map(load, models), lowercase)
-
-
-def _with_negation(relation: Relation, facts: list[Fact]) -> list[Fact]:
-    """The facts that can be negated: all by a template, else those that bring a sentence."""
-    if relation.template is not None:
-        return facts if relation.negated else []
-    return [fact for fact in facts if has_slot(fact.negated)]
 
 
 def _nothing_left(selected: Selected) -> str:
@@ -302,50 +255,27 @@ def _names(models: Sequence[str], randomised: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*in_papers_order(models), *EMBEDDED_VECTORS, *shuffled]))
 
 
-def _retrieve_read(
-    run: Run,
-    found: RetrieveRead,
-    kept: Sequence[tuple[Relation, list[Fact]]],
-    common: dict[str, Any],
-) -> list[pd.DataFrame]:
-    """The answers of the baseline to each relation, each a cell of the run."""
-
-    def compute(relation: Relation, facts: list[Fact]) -> tuple[pd.DataFrame, dict[str, Any]]:
-        frame = predict_retrieve_read(found, relation, facts, **common)
-        return frame, found.describe()
-
-    return [
-        run.cell(f"{RETRIEVE_READ} on {r.source}/{r.name}", partial(compute, r, facts))
-        for r, facts in kept
-    ]
-
-
-def _ask(
-    run: Run,
-    held: LastLoaded[ClozeModel],
-    names: Sequence[str],
-    kept: Sequence[tuple[Relation, list[Fact]]],
-    questions: _Questions,
-) -> dict[str, list[pd.DataFrame]]:
-    """The answers by kind of question; each (question, model, relation) is a cell of the run."""
-    answers: dict[str, list[pd.DataFrame]] = {"facts": [], "negated": [], "mentions": []}
-    for name in names:
-        for relation, facts in kept:
-            for kind, predict in questions.of(relation, facts, is_vectors(name)):
-                key = f"{kind}: {name} on {relation.source}/{relation.name}"
-                answers[kind].append(run.cell(key, partial(held.answer, predict, name)))
-    return answers
-
-
 def _finish(
-    run: Run,
-    answers: dict[str, list[pd.DataFrame]],
+    asks: Questions,
+    kinds: Sequence[str],
+    sentences: Sequence[Sentence],
     selected: Selected,
     names: Sequence[str],
-    seed: int,
+    run: Run,
+    cells: Sequence[pd.DataFrame],
 ) -> LamaResult:
     """The tables and figures, made from the answers alone, written into the run's folder."""
-    table = add_filtered_rank(_in_order(pd.concat(answers["facts"], ignore_index=True), names))
+    answers: dict[str, list[pd.DataFrame]] = defaultdict(list)
+    for kind, frame in zip(kinds, cells, strict=True):
+        answers[kind].append(frame)
+    answers[FACTS] += [predict_freq(relation, facts) for relation, facts in asks.kept]
+    if sentences:
+        of_relations = [(r, facts, asks.candidates_for(facts)) for r, facts in asks.kept]
+        answers[FACTS] += predict_re(
+            answers[RE], sentences, of_relations, asks.lowercase, asks.seed
+        )
+    seed = asks.seed
+    table = add_filtered_rank(_in_order(pd.concat(answers[FACTS], ignore_index=True), names))
     table = with_factors(table)
     # Of several paraphrases the first one is the headline, as ParaRel's base pattern.
     first = table.groupby(["source", "relation", "model"])["prompt"].transform("first")
@@ -363,10 +293,10 @@ def _finish(
     }
     if len(headline) < len(table):
         frames["consistency.csv"] = consistency(table)
-    if answers["negated"]:
-        frames["negated.csv"] = summarise_negated(pd.concat(answers["negated"]))
-    if answers["mentions"]:
-        mentions = pd.concat(answers["mentions"], ignore_index=True)
+    if answers[NEGATED]:
+        frames["negated.csv"] = summarise_negated(pd.concat(answers[NEGATED]))
+    if answers[MENTIONS]:
+        mentions = pd.concat(answers[MENTIONS], ignore_index=True)
         frames |= {"mentions.csv": summarise_mentions(mentions), report.MENTIONS: mentions}
     metrics = summarise_facts(headline, seed)
     result = LamaResult(run.folder, table, metrics, facts, frames, seed)

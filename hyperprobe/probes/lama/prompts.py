@@ -27,7 +27,6 @@ from hyperprobe.documents import Document, check, parse_json, read_jsonl
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.probes.lama.sources import template_at
-from hyperprobe.runs.files import write_bytes, write_text
 
 Kind = Literal["template", "ensemble", "patterns", "vectors"]
 TABLE, HEADER = "vectors", "hyperprobe"
@@ -138,25 +137,23 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return prefixes[0] == prefixes[1] and one["sha256"] == other["sha256"]
 
 
-def save_prompts(stem: Path, relation: str, prompts: Prompts) -> Path:
-    """Write the prompts of one relation as `STEM.jsonl` or `STEM.safetensors`; the file."""
+def prompts_file(relation: str, prompts: Prompts) -> tuple[str, bytes]:
+    """The prompts of one relation as a file: its name, RELATION.jsonl or .safetensors, and what
+    is in it."""
     if prompts.kind == "vectors":
         from safetensors.numpy import save
 
-        path = stem.with_name(f"{stem.name}.safetensors")
         header = {"template": prompts.templates[0], "relation": relation, "model": prompts.owner}
         table = {TABLE: np.ascontiguousarray(prompts.vectors)}
         notes = {HEADER: json.dumps(header)}
-        write_bytes(path, save(table, notes))
-        return path
-    path = stem.with_name(f"{stem.name}.jsonl")
+        return f"{relation}.safetensors", save(table, notes)
     if prompts.kind == "template":
         rows: list[dict[str, Any]] = [{"relation": relation, "template": prompts.templates[0]}]
     else:
         pairs = zip(prompts.templates, prompts.weights, strict=True)
         rows = [{"template": template, "weight": weight} for template, weight in pairs]
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    return path
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return f"{relation}.jsonl", "".join(lines).encode()
 
 
 def count_markers(template: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
@@ -17,8 +18,7 @@ import pandas as pd
 
 from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
-from hyperprobe.models.base import ClozeModel
-from hyperprobe.models.load import LastLoaded, identify, load_model
+from hyperprobe.models.load import identify, load_model
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, FREQ, HEARST, StrPath, listed_paths
 from hyperprobe.options import RESULTS, ModelKeywords, ModelOptions, check_seed
@@ -27,17 +27,17 @@ from hyperprobe.probes.pairs.files import PairSet, read_pairs, read_scores
 from hyperprobe.probes.pairs.hearst import COUNTS_FILE, PatternCounts
 from hyperprobe.probes.pairs.metrics import summarise
 from hyperprobe.probes.pairs.scoring import ask, frequencies, given, of_model
-from hyperprobe.progress import progress
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
+from hyperprobe.runs.jobs import Answers, Cell, Job, LastLoaded, as_function
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
 MODELS = (EMBEDDED, EMBEDDED_VECTORS[0])  # asked where nothing is named
-Answer = Callable[[PairSet], tuple[pd.DataFrame, Any]]  # predictions, and what made them
+Answer = Callable[[PairSet, LastLoaded], Answers]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -61,7 +61,7 @@ class PairsResult(Result):
         return report.tables(with_short_names({"metrics": self.metrics})["metrics"])
 
 
-def pairs(
+def plan_pairs(
     files: StrPath | Sequence[StrPath],
     models: GivenModels | None = None,
     scores: StrPath | Sequence[StrPath] = (),
@@ -69,7 +69,7 @@ def pairs(
     results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[ModelKeywords],
-) -> PairsResult:
+) -> Job[PairsResult]:
     """Score the labelled pairs of `files` (see docs/pairs.md for their formats).
 
     `models` are language models and vectors, by default the embedded ones, or none where
@@ -85,16 +85,52 @@ def pairs(
     check_seed(seed)
     sets, counts = _read_sets(files), None if hearst is None else Path(hearst)
     answers = _answers(models, scores, counts, options)
-    settings = {
+    settings: dict[str, Any] = {
         "models": {name: identify(name) for name in models},
         "files": {pair_set.name: file_digest(path) for path, pair_set in sets.items()},
         "scores": {str(path): file_digest(path) for path in scores},
         "hearst": None if counts is None else file_digest(counts),
         **options.identity(),
     }
+    ids = {FREQ: None, HEARST: settings["hearst"], **settings["scores"], **settings["models"]}
+    cells = [
+        Cell(
+            f"{name} on {pair_set.name}",
+            name,
+            [name, ids[name], settings["files"][pair_set.name], options.identity()],
+            partial(answer, pair_set),
+            len(pair_set.frame),
+        )
+        for name, answer in answers.items()  # each model is loaded once
+        for pair_set in sets.values()
+    ]
     run = Run(results, "pairs", settings, given_options)
-    predictions = _ask(run, list(sets.values()), answers)
-    metrics = summarise(predictions, seed).merge(_about(sets.values()), on="diagnostic")
+    return Job(run, cells, partial(_finish, list(sets.values()), list(answers), seed))
+
+
+pairs = as_function(plan_pairs)
+
+
+def _finish(
+    sets: Sequence[PairSet],
+    names: Sequence[str],
+    seed: int,
+    run: Run,
+    frames: Sequence[pd.DataFrame],
+) -> PairsResult:
+    """The tables and figures, made from the answers alone, written into the run's folder.
+
+    `frames` are by name and then by set, the predictions the other way round.
+    """
+    asked = zip(product(names, sets), frames, strict=True)
+    parts = {(of_set.name, name): frame for (name, of_set), frame in asked}
+    for (diagnostic, name), frame in parts.items():
+        frame.insert(0, "model", name)
+        frame.insert(0, "diagnostic", diagnostic)
+    predictions = pd.concat(
+        [parts[s.name, name] for s in sets for name in names], ignore_index=True
+    )
+    metrics = summarise(predictions, seed).merge(_about(sets), on="diagnostic")
     short = with_short_names({"metrics": metrics})["metrics"]
     drawn = draw_once(run, lambda: report.pictures(short))
     run.finish({report.PREDICTIONS: predictions, report.METRICS: metrics}, seed, drawn)
@@ -125,21 +161,18 @@ def _answers(
     for name in map(str, scores):
         if name in models:
             raise UserError(f"{name} is named as --model and as --scores: it can be but one")
-    held = LastLoaded(partial(load_model, options=options))
 
-    def of_frequency(pair_set: PairSet) -> tuple[pd.DataFrame, Any]:
+    def of_frequency(pair_set: PairSet, models: LastLoaded) -> Answers:
         return ask(frequencies, pair_set), {"kind": "wordfreq"}
 
-    def of_name(name: str, pair_set: PairSet) -> tuple[pd.DataFrame, Any]:
-        def predict(model: ClozeModel) -> pd.DataFrame:
-            return ask(of_model(model), pair_set)
-
-        return held.answer(predict, name)
+    def of_name(name: str, pair_set: PairSet, models: LastLoaded) -> Answers:
+        model = models.get(load_model, name, options)
+        return ask(of_model(model), pair_set), model.describe()
 
     # (what is wrong with a small file is said before any model is asked)
     tables = {path: read_scores(path) for path in scores}
 
-    def of_scores(path: Path, pair_set: PairSet) -> tuple[pd.DataFrame, Any]:
+    def of_scores(path: Path, pair_set: PairSet, models: LastLoaded) -> Answers:
         frame = ask(partial(given, tables[path]), pair_set)
         if not frame["known"].any():
             raise UserError(f"{path} scores no pair of {pair_set.name}: check its words")
@@ -147,7 +180,7 @@ def _answers(
 
     counts = cache(PatternCounts.read)
 
-    def of_counts(path: Path, pair_set: PairSet) -> tuple[pd.DataFrame, Any]:
+    def of_counts(path: Path, pair_set: PairSet, models: LastLoaded) -> Answers:
         about = {"kind": "pattern counts", "file": str(path), "sha256": file_digest(path)}
         return ask(counts(path).score, pair_set), about
 
@@ -159,21 +192,7 @@ def _answers(
     return answers | {name: partial(of_name, name) for name in models}
 
 
-def _ask(run: Run, sets: Sequence[PairSet], answers: dict[str, Answer]) -> pd.DataFrame:
-    """The predictions of everything on every set; by set, then in the order of `answers`."""
-    parts: dict[tuple[str, str], pd.DataFrame] = {}
-    with progress("pairs", len(sets) * len(answers)) as advance:
-        for name, answer in answers.items():  # each model is loaded once
-            for pair_set in sets:
-                frame = run.cell(f"{name} on {pair_set.name}", partial(answer, pair_set))
-                frame.insert(0, "model", name)
-                frame.insert(0, "diagnostic", pair_set.name)
-                parts[pair_set.name, name] = frame
-                advance(1)
-    return pd.concat([parts[s.name, name] for s in sets for name in answers], ignore_index=True)
-
-
-def _about(sets: Any) -> pd.DataFrame:
+def _about(sets: Sequence[PairSet]) -> pd.DataFrame:
     """Pairs of each set that are not of nouns and left out, and that stand there before."""
     rows = [(s.name, s.n_other_pos, s.n_repeated) for s in sets]
     return pd.DataFrame(rows, columns=["diagnostic", "n_other_pos", "n_repeated"])

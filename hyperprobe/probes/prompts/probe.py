@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -15,8 +15,7 @@ import pandas as pd
 from hyperprobe.diagnostic.corpus import corpus_files
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import ClozeModel, TextModel
-from hyperprobe.models.language import LanguageModel
-from hyperprobe.models.load import LastLoaded, identify
+from hyperprobe.models.load import identify, load_network
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, MAJORITY, StrPath, listed
 from hyperprobe.options import (
@@ -29,7 +28,7 @@ from hyperprobe.options import (
 )
 from hyperprobe.probes.lama.asked import check_data
 from hyperprobe.probes.lama.predictions import predict_facts, predict_freq
-from hyperprobe.probes.lama.prompts import Prompts, save_prompts
+from hyperprobe.probes.lama.prompts import Prompts, prompts_file
 from hyperprobe.probes.lama.protocol import Fact, Vocabulary
 from hyperprobe.probes.lama.sources import DATA, WORDNET, load_sources
 from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
@@ -63,9 +62,13 @@ from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
-from hyperprobe.runs.files import corpus_digests, file_digest
+from hyperprobe.runs.files import corpus_digests, file_digest, write_bytes
+from hyperprobe.runs.jobs import Cell, Job, answered_by, as_function
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
+
+ASKING, SEARCH = 1.0, 20.0  # about how much work they are for each fact
+FILE, CONTENT = "prompts_file", "prompts"  # in cells: where the prompt goes, and what it is
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -101,7 +104,7 @@ class PromptsResult(Result):
         )
 
 
-def prompts(
+def plan_prompts(
     models: GivenModels = EMBEDDED,
     methods: Method | Sequence[Method] = OPTIPROMPT,
     controls: PromptsControl | Sequence[PromptsControl] = PROMPTS_CONTROLS,
@@ -114,7 +117,7 @@ def prompts(
     results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[LoadKeywords],
-) -> PromptsResult:
+) -> Job[PromptsResult]:
     """Search a prompt for each relation, in each model and its controls, and ask the test facts.
 
     The manual prompt, the majority object, class prior and naive Bayes always stand
@@ -132,8 +135,8 @@ def prompts(
     check_data(data)
     load_sources(sources, data, relations)
     words = read_words(Path(vocab)) if vocab else None
-    held = LastLoaded(partial(load_control, options))
-    vocabulary = make_vocabulary(words, (held.get(name, NONE) for name in models), lowercase)
+    outlines = [load_network(name, options, weights=False) for name in models]
+    vocabulary = make_vocabulary(words, outlines, lowercase)
     splits = load_splits(sources, data, relations, vocabulary, lowercase, seed)
     kept = [split for split in splits if split.train and split.test]
     if not kept:
@@ -143,7 +146,7 @@ def prompts(
         )
     mines = MINE in asked and MINE not in given
     corpus = corpus_digests(corpus_files(search.corpus) if mines else [])
-    run = Run(results, "prompts", {
+    settings: dict[str, Any] = {
         "models": {name: identify(name) for name in models},
         "methods": asked, "controls": list(controls),
         "relations": {
@@ -157,36 +160,53 @@ def prompts(
             for method, found in given.items()
         }},
         "lowercase": lowercase, **options.identity(), "seed": seed,
-    }, called)  # fmt: skip
+    }  # fmt: skip
     find = _Finder(kept, vocabulary, search, given, seed)
-    parts = _ask(run, held, find, models, controls, asked)
-    return _finish(run, parts, splits, seed)
+    cells = _cells(find, models, controls, asked, options, settings)
+    run = Run(results, "prompts", settings, called)
+    return Job(run, cells, partial(_finish, splits, seed))
+
+
+prompts = as_function(plan_prompts)
 
 
 def _key(split: Split) -> str:
     return f"{split.relation.source}/{split.relation.name}"
 
 
-def _ask(
-    run: Run,
-    held: LastLoaded[LanguageModel],
+def _cells(
     find: _Finder,
     models: Sequence[str],
     controls: Sequence[str],
     methods: Sequence[str],
-) -> list[pd.DataFrame]:
+    options: ModelOptions,
+    settings: Mapping[str, Any],
+) -> list[Cell]:
     """The answers on the test facts: of the baselines, and by every control and method."""
-    parts: list[pd.DataFrame] = []
+    load = partial(load_control, options)
+
+    def cell(what: str, name: str, control: str, split: Split, predict: Any, work: float) -> Cell:
+        of_relation = [settings[key][_key(split)] for key in ("relations", "templates")]
+        others = ("candidates", "options", "lowercase", "seed")
+        common = [*(settings[key] for key in others), options.identity()]
+        return Cell(
+            f"{what}: {name} on {_key(split)}",
+            name,
+            [what, name, settings["models"][name], _key(split), *of_relation, *common],
+            answered_by(load, name, control, predict=partial(predict, name=name)),
+            work * len(split.test),
+        )
+
+    cells = []
     for name in models:
         for split in find.splits:
-            ask = partial(_baselines, split, find.uhn, name=name)
-            key = f"baselines: {name} on {_key(split)}"
-            parts.append(run.cell(key, partial(held.answer, ask, name, NONE)))
+            ask = partial(_baselines, split, find.uhn)
+            cells.append(cell("baselines", name, NONE, split, ask, ASKING))
         for control, method, split in product(controls, methods, find.splits):
-            ask = partial(find.answer, run.folder, method, control, split, name=name)
-            key = f"{method}, {control}: {name} on {_key(split)}"
-            parts.append(run.cell(key, partial(held.answer, ask, name, control)))
-    return parts
+            ask = partial(find.answer, method, control, split)
+            work = ASKING if method == MANUAL or method in find.given else SEARCH
+            cells.append(cell(f"{method}, {control}", name, control, split, ask, work))
+    return cells
 
 
 class _Finder:
@@ -234,9 +254,9 @@ class _Finder:
         return Prompts("template", (split.template,))  # manual, and what fine-tuning asks with
 
     def answer(
-        self, folder: Path, method: str, control: str, split: Split, model: ClozeModel, name: str
+        self, method: str, control: str, split: Split, model: ClozeModel, name: str
     ) -> pd.DataFrame:
-        """The predictions on the test facts; the prompt goes into the run's folder."""
+        """The predictions on the test facts, with the file of the prompt in the first row."""
         found = self.prompt(model, method, split)
         tuned = method == FINETUNE
         ask = partial(predict_facts, model, split.relation, candidates=self.candidates)
@@ -244,8 +264,9 @@ class _Finder:
             frame = ask(facts=split.test, prompts=found)
             dev = ask(facts=split.selection, prompts=found)
         if not tuned:
-            where = folder / "prompts" / slug(model.name) / method / split.relation.name
-            save_prompts(where, split.relation.name, found)
+            file, content = prompts_file(split.relation.name, found)
+            frame[FILE] = f"{slug(model.name)}/{method}/{file}"
+            frame[CONTENT] = pd.Series([content], dtype=object).reindex(frame.index)
         dev_p_at_1 = 100 * float((dev["gold_rank"] == 1).mean())
         return frame.assign(model=name, method=method, control=control, dev_p_at_1=dev_p_at_1)
 
@@ -272,8 +293,15 @@ def _baselines(
     return pd.concat(frames, ignore_index=True).assign(helpful_name=uhn(model, split) * 3)
 
 
-def _finish(run: Run, parts: list[pd.DataFrame], splits: list[Split], seed: int) -> PromptsResult:
-    """The tables and the figure, made from the answers alone, written into the run's folder."""
+def _finish(
+    splits: Sequence[Split], seed: int, run: Run, cells: Sequence[pd.DataFrame]
+) -> PromptsResult:
+    """The prompts, tables and the figure, made from the answers alone, written into the run's
+    folder."""
+    for frame in cells:
+        if FILE in frame and not (path := run.folder / "prompts" / frame[FILE].iloc[0]).is_file():
+            write_bytes(path, frame[CONTENT].iloc[0])
+    parts = [frame.drop(columns=[FILE, CONTENT], errors="ignore") for frame in cells]
     table = pd.concat(parts, ignore_index=True)
     fact = ["source", "relation", "model", "item"]
     helpful = table.dropna(subset="helpful_name").drop_duplicates(fact).set_index(fact)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,7 @@ import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.sets import DiagnosticSet
-from hyperprobe.models.base import ClozeModel
-from hyperprobe.models.load import LastLoaded, load_model
+from hyperprobe.models.load import load_model, load_outline
 from hyperprobe.names import (
     CONTROL,
     CONTROL_PREFIXES,
@@ -36,8 +36,7 @@ from hyperprobe.options import (
     check_choices,
 )
 from hyperprobe.probes.zero_shot.predictions import predict, predict_majority
-from hyperprobe.progress import progress
-from hyperprobe.runs.run import Run
+from hyperprobe.runs.jobs import Answers, Cell, LastLoaded
 
 
 @dataclass(frozen=True)
@@ -68,59 +67,59 @@ class Unit:
     varied: Mapping[str, str] = field(default_factory=dict)
 
 
-class Models:
-    """The models of a run, loaded when they are asked; one is held at a time."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        # Static vectors answer open questions from the words of the first language model.
-        self.vocabulary_model = next((name for name in names if not is_vectors(name)), None)
-        self._words: CandidateSet | None = None
-        self._loaded = LastLoaded(load_model)
-
-    def predict(self, unit: Unit, asked_set: DiagnosticSet) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """The unit's predictions on a set, and the description of its model."""
-        setting = unit.setting
-        words = self._vocabulary(setting.model) if is_vectors(unit.name) else None
-        model = self._get(unit.name, setting.model)
-        predictions = predict(model, asked_set, setting.article, words, setting.shuffled)
-        return predictions, model.describe()
-
-    def _get(self, name: str, options: ModelOptions) -> ClozeModel:
-        model = self._loaded.get(name, options)
-        if name == self.vocabulary_model and self._words is None:
-            self._words = CandidateSet.of(model.words())
-        return model
-
-    def _vocabulary(self, options: ModelOptions) -> CandidateSet | None:
-        if self._words is None and self.vocabulary_model is not None:
-            self._get(self.vocabulary_model, options)
-        return self._words
-
-
-def ask(
-    run: Run,
-    models: Models,
+def cells_of(
     units: Sequence[Unit],
     sets: Mapping[str, DiagnosticSet],
+    ids: Mapping[str, Any],
     key: Callable[[Unit, str], str],
-    label: str,
-) -> pd.DataFrame:
-    """The predictions of every unit and of the majority baseline on every set.
+) -> list[Cell]:
+    """The cells of every unit on every set, under `key(unit, set)`.
 
-    `diagnostic` says the set and `unit` the index in `units`, -1 for majority. Each (unit, set)
-    is a cell of `run` under `key(unit, set)`, computed once.
+    `ids` are those of the models (`identify`).
+    """
+    # Static vectors answer open questions from the words of the first language model.
+    asked = [unit for unit in units if not is_vectors(unit.name)]
+
+    @cache
+    def words() -> CandidateSet | None:
+        if not asked:
+            return None
+        return CandidateSet.of(load_outline(asked[0].name, asked[0].setting.model).words())
+
+    def answers(unit: Unit, one: DiagnosticSet, models: LastLoaded) -> Answers:
+        setting = unit.setting
+        model = models.get(load_model, unit.name, setting.model)
+        vocabulary = words() if is_vectors(unit.name) else None
+        predictions = predict(model, one, setting.article, vocabulary, setting.shuffled)
+        return predictions, model.describe()
+
+    cells = []
+    for unit in units:
+        for diagnostic, one in sets.items():
+            identity = [unit.name, ids[unit.name], one.digest, unit.setting.identity()]
+            if is_vectors(unit.name):
+                identity.append(ids[asked[0].name] if asked else None)
+            compute = partial(answers, unit, one)
+            cost = float(len(one.frame))
+            cells.append(Cell(key(unit, diagnostic), unit.name, identity, compute, cost))
+    return cells
+
+
+def predictions_of(
+    frames: Sequence[pd.DataFrame], units: Sequence[Unit], sets: Mapping[str, DiagnosticSet]
+) -> pd.DataFrame:
+    """The frames of the cells of `cells_of` and those of the majority baseline as one.
+
+    `diagnostic` says the set and `unit` the index in `units`, -1 for majority.
     """
     # Majority has no settings; it is no cell, since it costs nothing.
     parts = [
         predict_majority(one.frame).assign(diagnostic=diagnostic, unit=-1)
         for diagnostic, one in sets.items()
     ]
-    with progress(label, len(units) * len(sets)) as advance:
-        for number, unit in enumerate(units):
-            for diagnostic, one in sets.items():
-                cell = run.cell(key(unit, diagnostic), partial(models.predict, unit, one))
-                parts.append(cell.assign(diagnostic=diagnostic, unit=number))
-                advance(1)
+    asked = product(range(len(units)), sets)
+    for frame, (number, diagnostic) in zip(frames, asked, strict=True):
+        parts.append(frame.assign(diagnostic=diagnostic, unit=number))
     names = list(dict.fromkeys(unit.name for unit in units))
     return in_order(pd.concat(parts, ignore_index=True), list(sets), names)
 

@@ -7,15 +7,16 @@ majority class, the control prompt and static vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Unpack
 
 import pandas as pd
 
 from hyperprobe.diagnostic.build import NAMES
-from hyperprobe.diagnostic.sets import default_article, load_sets
+from hyperprobe.diagnostic.sets import DiagnosticSet, default_article, load_sets
 from hyperprobe.models.load import identify
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, StrPath, listed
@@ -28,7 +29,7 @@ from hyperprobe.options import (
     check_seed,
 )
 from hyperprobe.probes.zero_shot import report
-from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
+from hyperprobe.probes.zero_shot.ask import Setting, Unit, cells_of, predictions_of, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
 from hyperprobe.probes.zero_shot.outcomes import outcome_tables
@@ -46,6 +47,7 @@ from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table, without_repeated_captions
+from hyperprobe.runs.jobs import Job, as_function
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
@@ -99,7 +101,7 @@ class ZeroShotResult(Result):
         yield category_table(of["breakdown"])
 
 
-def zero_shot(
+def plan_zero_shot(
     models: GivenModels = EMBEDDED,
     diagnostics: str | Sequence[str] = NAMES,
     article: Article | None = None,
@@ -107,7 +109,7 @@ def zero_shot(
     results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[ModelKeywords],
-) -> ZeroShotResult:
+) -> Job[ZeroShotResult]:
     """Ask `models` and the baselines about `diagnostics` (set names or files).
 
     Without an `article` policy it is that of `default_article`.
@@ -126,20 +128,30 @@ def zero_shot(
     setting = Setting(article, "shuffled" in controls, options)
     names = with_baselines(models, controls)
     sets = load_sets(diagnostics)
+    ids = {name: identify(name) for name in names}
     settings = {
-        "models": {name: identify(name) for name in names},
+        "models": ids,
         "diagnostics": {name: one.digest for name, one in sets.items()},
         **setting.identity(),
     }
     run = Run(results, "zero-shot", settings, given)
-    table = ask(
-        run,
-        Models(names),
-        [Unit(name, setting) for name in names],
-        sets,
-        lambda unit, diagnostic: f"{unit.name} on {diagnostic}",
-        "zero-shot",
-    ).drop(columns="unit")
+    units = [Unit(name, setting) for name in names]
+    cells = cells_of(units, sets, ids, lambda unit, diagnostic: f"{unit.name} on {diagnostic}")
+    return Job(run, cells, partial(_finish, units, sets, seed))
+
+
+zero_shot = as_function(plan_zero_shot)
+
+
+def _finish(
+    units: Sequence[Unit],
+    sets: Mapping[str, DiagnosticSet],
+    seed: int,
+    run: Run,
+    frames: Sequence[pd.DataFrame],
+) -> ZeroShotResult:
+    """The tables and figures, made from the answers alone, written into the run's folder."""
+    table = predictions_of(frames, units, sets).drop(columns="unit")
     right = outcome_tables(table)
     adds = question_adds(table, seed, right)
     metrics = with_adds(summarise(table, outcomes=right), adds)

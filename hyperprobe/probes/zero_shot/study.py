@@ -20,12 +20,12 @@ import pandas as pd
 from pydantic import BeforeValidator, ConfigDict
 
 from hyperprobe.diagnostic.build import NAMES
-from hyperprobe.diagnostic.sets import default_article, load_sets
+from hyperprobe.diagnostic.sets import DiagnosticSet, default_article, load_sets
 from hyperprobe.documents import Document, check, read_toml
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES
 from hyperprobe.models.load import family, identify
-from hyperprobe.names import EMBEDDED, StrPath, distinct_models, is_vectors
+from hyperprobe.names import EMBEDDED, StrPath, distinct_models
 from hyperprobe.options import (
     ARTICLES,
     CAUSAL_SCORINGS,
@@ -39,7 +39,7 @@ from hyperprobe.options import (
     ZeroShotControl,
     check_seed,
 )
-from hyperprobe.probes.zero_shot.ask import Models, Setting, Unit, ask, with_baselines
+from hyperprobe.probes.zero_shot.ask import Setting, Unit, cells_of, predictions_of, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
 from hyperprobe.probes.zero_shot.outcomes import Outcomes, outcome_tables
@@ -51,8 +51,9 @@ from hyperprobe.probes.zero_shot.tables import (
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table, without_repeated_captions
+from hyperprobe.runs.jobs import Job, as_function
 from hyperprobe.runs.read import FinishedRun
-from hyperprobe.runs.run import Run, digest_of
+from hyperprobe.runs.run import Run
 from hyperprobe.statistics.stratified import with_holm
 
 # The settings that a study may vary; `FAMILIES` says whose numbers each one changes.
@@ -177,12 +178,12 @@ def _chosen(
     return values
 
 
-def study(
+def plan_study(
     path: StrPath,
     results: StrPath = RESULTS,
     seed: int = 0,
     **keywords: Unpack[LoadKeywords],
-) -> StudyResult:
+) -> Job[StudyResult]:
     """Ask everything that the study file at `path` names, with `zero_shot`'s baselines.
 
     Keywords are those of `ModelOptions` that a study does not vary. A setting that does not
@@ -197,39 +198,39 @@ def study(
     names = with_baselines(distinct_models(plan.models), plan.controls)
     ids = {name: identify(name) for name in names}
     kinds = {name: family(name, options.trust_remote_code) for name in names}
-    digests = {name: one.digest for name, one in sets.items()}
     settings = {
         "models": ids,
-        "diagnostics": digests,
+        "diagnostics": {name: one.digest for name, one in sets.items()},
         "controls": list(plan.controls),
         "settings": {key: list(values) for key, values in plan.settings.items()},
         "trust_remote_code": options.trust_remote_code,
     }
     run = Run(results, "study", settings, given, plan.name)
-    models = Models(names)
     units = _units(plan, names, kinds, options)
-    key = partial(_cell_key, ids, digests, models.vocabulary_model)
-    table = ask(run, models, units, sets, key, f"study {plan.name}")
+    return Job(run, cells_of(units, sets, ids, _key), partial(_finish, plan, units, sets, seed))
+
+
+study = as_function(plan_study)
+
+
+def _key(unit: Unit, diagnostic: str) -> str:
+    return f"{unit.name} on {diagnostic} {json.dumps(unit.varied)}"
+
+
+def _finish(
+    plan: Plan,
+    units: Sequence[Unit],
+    sets: Mapping[str, DiagnosticSet],
+    seed: int,
+    run: Run,
+    frames: Sequence[pd.DataFrame],
+) -> StudyResult:
+    table = predictions_of(frames, units, sets)
     tables = _tables(plan, units, table, seed)
     predictions = _with_varied(table, units)
     files = {f"{name}.csv": frame for name, frame in tables.items()}
     run.finish({"predictions.parquet": predictions, **files}, seed)
     return StudyResult(run.folder, predictions, **tables)
-
-
-def _cell_key(
-    ids: Mapping[str, Any],
-    digests: Mapping[str, str],
-    vocabulary_model: str | None,
-    unit: Unit,
-    diagnostic: str,
-) -> str:
-    """All that decides the numbers of a cell."""
-    identity: list[Any] = [unit.name, ids[unit.name], digests[diagnostic]]
-    identity.append(unit.setting.identity())
-    if is_vectors(unit.name):  # they answer open questions from another model's words
-        identity.append(ids.get(vocabulary_model or ""))
-    return f"{unit.name} on {diagnostic} {json.dumps(unit.varied)} {digest_of(identity)}"
 
 
 def _tables(

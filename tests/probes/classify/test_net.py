@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from hyperprobe.parallel import run_parallel
+from hyperprobe.parallel import check_cancelled, run_parallel
 from hyperprobe.probes.classify import net
 from hyperprobe.probes.classify.analyses import control_task, logistic_log_odds, online_code
 from hyperprobe.probes.classify.net import Examples, StackedNets, code_length, interact, train
@@ -97,8 +97,8 @@ def test_it_stops_at_the_best_dev_epoch(monkeypatch: pytest.MonkeyPatch):
 def test_the_same_bits_on_one_and_two_threads(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(net, "MAX_EPOCHS", 3)
 
-    def work(seed: int, check) -> np.ndarray:
-        return train(VECTORS, examples(500), examples(100), examples(100), [seed], check=check)
+    def work(seed: int) -> np.ndarray:
+        return train(VECTORS, examples(500), examples(100), examples(100), [seed])
 
     before, results = torch.get_num_threads(), []
     for n_threads in (1, 2):
@@ -112,12 +112,12 @@ def test_the_same_bits_on_one_and_two_threads(monkeypatch: pytest.MonkeyPatch):
 def test_a_failure_ends_the_other_work():
     checked = []
 
-    def work(item: int, check) -> None:
+    def work(item: int) -> None:
         if item == 1:
             raise ValueError("no")
         for _ in range(10_000_000):
             checked.append(item)
-            check()
+            check_cancelled()
 
     before = torch.get_num_threads()
     torch.set_num_threads(2)

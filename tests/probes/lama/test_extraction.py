@@ -156,7 +156,7 @@ def test_labels_under_test_change_no_triple(monkeypatch: pytest.MonkeyPatch):
     folds = folds_of_subjects(sentences, seed=0)
 
     def triples(known: list[Sentence]) -> pd.DataFrame:
-        return baseline._extract(known, folds, 0, 0, lambda: None)[0]
+        return baseline._extract(known, folds, 0, 0)[0]
 
     def relabelled(fold: int) -> list[Sentence]:
         return [

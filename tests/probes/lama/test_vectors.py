@@ -29,7 +29,7 @@ from hyperprobe.probes.lama.prompts import (
     count_markers,
     load_prompts,
     owner_of,
-    save_prompts,
+    prompts_file,
 )
 from hyperprobe.probes.lama.protocol import Fact
 from hyperprobe.probes.lama.sources import Relation
@@ -211,9 +211,17 @@ def test_a_long_subject_loses_its_first_tokens(bert: Any):
 # -- files ------------------------------------------------------------------------------
 
 
+def save_prompts(folder: Path, relation: str, prompts: Prompts) -> Path:
+    """The file that `prompts` writes."""
+    name, content = prompts_file(relation, prompts)
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(content)
+    return folder / name
+
+
 def test_a_file_of_vectors_comes_back(bert: Any, tmp_path: Path):
     found = optiprompt(bert, SPLIT, CANDIDATES, 0)
-    path = save_prompts(tmp_path / "P1", "P1", found)
+    path = save_prompts(tmp_path, "P1", found)
     assert path == tmp_path / "P1.safetensors"
     (again,) = load_prompts(tmp_path).values()
     assert again == found and np.array_equal(again.vectors, found.vectors)
@@ -229,7 +237,7 @@ def test_lama_asks_with_vectors_and_minds_whose_they_are(
     source, folder = str(write_source(tmp_path / "facts")), str(tiny_models["bert"])
     model = load_model(folder)
     found = optiprompt(model, SPLIT, CANDIDATES, 0)
-    save_prompts(tmp_path / "found" / "P1", "P1", found)
+    save_prompts(tmp_path / "found", "P1", found)
     result = lama([folder], [source], prompts=tmp_path / "found", results=tmp_path)
     own = result.predictions[result.predictions["model"] == folder]
     assert set(own["prompt"]) == {found.templates[0]} and set(own["relation"]) == {"P1"}
@@ -259,7 +267,7 @@ def test_a_copy_of_a_model_is_the_same_model(tiny_models: dict[str, Path], tmp_p
 def test_broken_files_of_vectors_are_told(template: str, says: str, tmp_path: Path):
     vectors = np.zeros((2, 4), dtype=np.float32)
     prompts = Prompts("vectors", (template,), vectors=vectors, owner={"name": "x"})
-    path = save_prompts(tmp_path / "P1", "P1", prompts)
+    path = save_prompts(tmp_path, "P1", prompts)
     with pytest.raises(UserError, match="P1.safetensors") as error:
         load_prompts(path)
     assert says in str(error.value)
@@ -275,7 +283,7 @@ def test_text_prompts_come_back(tmp_path: Path):
             Prompts("ensemble", ("[X] [Y]", "[Y] , [X]"), (0.25, 0.75)),
         )
     ):
-        path = save_prompts(tmp_path / f"P{i}", f"P{i}", prompts)
+        path = save_prompts(tmp_path, f"P{i}", prompts)
         assert load_prompts(path) == {f"P{i}": prompts}
 
 

@@ -8,10 +8,8 @@ its fold, and only what it finds there answers for the fold's subjects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +18,6 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.models.load import load_static
 from hyperprobe.names import EMBEDDED_VECTORS
-from hyperprobe.parallel import run_parallel
 from hyperprobe.probes.lama.extraction.graph import link, predict_extracted
 from hyperprobe.probes.lama.extraction.net import NONE, Example, extract, train
 from hyperprobe.probes.lama.extraction.sentences import (
@@ -37,8 +34,7 @@ from hyperprobe.probes.lama.extraction.sentences import (
 )
 from hyperprobe.probes.lama.protocol import Fact
 from hyperprobe.probes.lama.sources import Relation
-from hyperprobe.progress import progress
-from hyperprobe.runs.run import Run
+from hyperprobe.runs.jobs import Answers, Cell
 
 RE = "re"
 TRIPLE = ("sentence", "relation", "subject", "object", "confidence")
@@ -46,27 +42,34 @@ Known = Mapping[tuple[str, str], int]  # (subject, object) -> label
 Asked = Sequence[tuple[Relation, list[Fact], CandidateSet]]
 
 
+def cells_of_re(sentences: Sequence[Sentence], files: Mapping[str, str], seed: int) -> list[Cell]:
+    """The triples of each fold, a cell. `files` are the digests of those with the sentences."""
+    folds = folds_of_subjects(sentences, seed)
+    return [
+        Cell(
+            f"{RE}: fold {fold}",
+            RE,
+            [fold, dict(files), seed],
+            lambda models, fold=fold: _extract(sentences, folds, fold, seed),  # type: ignore[misc]
+            len(sentences),
+            one_thread=True,
+        )
+        for fold in range(N_FOLDS)
+    ]
+
+
 def predict_re(
-    run: Run, sentences: Sequence[Sentence], asked: Asked, lowercase: bool, seed: int
+    triples: Sequence[pd.DataFrame],
+    sentences: Sequence[Sentence],
+    asked: Asked,
+    lowercase: bool,
+    seed: int,
 ) -> list[pd.DataFrame]:
     """The answers of both baselines to the facts of each relation that has sentences.
 
-    Each fold is a cell of the run; they run side by side, each on one thread.
+    `triples` are the frames of `cells_of_re`.
     """
-    folds = folds_of_subjects(sentences, seed)
-    keys = [f"re: fold {fold}" for fold in range(N_FOLDS)]
-    stored = {key: frame for key in keys if (frame := run.stored(key)) is not None}
-    missing = [key for key in keys if key not in stored]
-
-    def compute(key: str, check: Callable[[], None]) -> pd.DataFrame:
-        answer = partial(_extract, sentences, folds, keys.index(key), seed, check)
-        frame = run.cell(key, answer)
-        advance(1)
-        return frame
-
-    with progress("extracting relations", len(missing)) as advance:
-        stored |= dict(zip(missing, run_parallel(compute, missing), strict=True))
-    baselines = link([stored[key] for key in keys], sentences, folds, lowercase)
+    baselines = link(triples, sentences, folds_of_subjects(sentences, seed), lowercase)
     evidenced = relations_in(sentences)
     return [
         predict_extracted(baseline, relation, facts, candidates)
@@ -86,8 +89,7 @@ def _extract(
     folds: Mapping[str, int],
     fold: int,
     seed: int,
-    check: Callable[[], None],
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+) -> Answers:
     """The triples in the sentences of a fold, and what its net was trained on."""
     vectors = load_static(EMBEDDED_VECTORS[0])
     index: Mapping[str, int] = vectors.vectors.key_to_index
@@ -96,13 +98,13 @@ def _extract(
     names = names_in(training)
     known = _known_facts(training, relations)
     examples = [_training_example(one, names, known, relations, index) for one in training]
-    net = train(examples, vectors.vectors.vectors, 1 + len(relations), seed + fold, check)
+    net = train(examples, vectors.vectors.vectors, 1 + len(relations), seed + fold)
     asked = [
         _example(sentences[i], find_mentions(sentences[i].words, names), index) for i in tested
     ]
     rows = [
         (i, relations[label - 1], *map(sentences[i].text, pair), float(confidence))
-        for i, example, found in zip(tested, asked, extract(net, asked, check), strict=True)
+        for i, example, found in zip(tested, asked, extract(net, asked), strict=True)
         for pair, label, confidence in zip(example.pairs, *found, strict=True)
         if label != NONE
     ]

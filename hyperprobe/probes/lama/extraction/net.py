@@ -10,7 +10,7 @@ bilinear form of both states as weights. A softmax over the relations and "none"
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
+from hyperprobe.parallel import check_cancelled
 from hyperprobe.probes.lama.extraction.sentences import Span
 
 NONE = 0  # the label of a pair in no relation
@@ -106,9 +107,8 @@ def train(
     vectors: NDArray[np.float32],
     n_labels: int,
     seed: int,
-    check: Callable[[], None] = lambda: None,
 ) -> Extractor:
-    """A net trained on the labels of `examples`; `check` is called before each step.
+    """A net trained on the labels of `examples`.
 
     Every epoch reads the pairs that have a relation and `N_OTHERS` others of each sentence.
     """
@@ -123,7 +123,7 @@ def train(
         size = min(BATCH, max(SMALLEST_BATCH, n_pairs // STEPS_PER_EPOCH))
         batches = list(_batches(drawn, size))
         for i in random.permutation(len(batches)):
-            check()
+            check_cancelled()
             some = [example for _, example in batches[int(i)]]
             labels = torch.tensor([label for one in some for label in one.labels])
             loss = cross_entropy(net(_batch(some)), labels)
@@ -153,13 +153,11 @@ class Found(NamedTuple):
 
 
 @torch.no_grad()
-def extract(
-    net: Extractor, examples: Sequence[Example], check: Callable[[], None] = lambda: None
-) -> list[Found]:
-    """What the net finds in each sentence; `check` is called now and then."""
+def extract(net: Extractor, examples: Sequence[Example]) -> list[Found]:
+    """What the net finds in each sentence."""
     found = [Found(np.zeros(0, dtype=np.int64), np.zeros(0)) for _ in examples]
     for numbered in _batches(examples, BATCH):
-        check()
+        check_cancelled()
         some = [example for _, example in numbered]
         best = torch.softmax(net(_batch(some)).double(), dim=1).max(dim=1)
         ends = np.cumsum([len(one.pairs) for one in some])[:-1]

@@ -1,0 +1,173 @@
+"""A probe as a job: the cells of a run, each computed for itself, and a way to finish.
+
+A probe plans its job before any of it is computed. So whoever runs it may first say what is
+missing, compute some of the cells elsewhere, and finish when all are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
+from inspect import signature
+from itertools import groupby
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+
+import pandas as pd
+
+from hyperprobe.progress import progress
+from hyperprobe.runs.run import Run, digest_of
+
+Answers = tuple[pd.DataFrame, Any]  # predictions, and the description of what made them
+
+
+class Describes(Protocol):
+    """A model of any kind."""
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies it in a run."""
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+Model = TypeVar("Model", bound=Describes)
+
+
+class LastLoaded:
+    """Loads models when they are first asked, and holds one at a time."""
+
+    def __init__(self) -> None:
+        self._asked: tuple[Any, ...] | None = None
+        self._model: Any = None
+
+    def get(self, load: Callable[..., Model], *asked: Any) -> Model:
+        """What `load` makes of these arguments."""
+        if (load, *asked) != self._asked:
+            self._asked = self._model = None  # free it before the next one comes
+            self._model = load(*asked)
+            self._asked = (load, *asked)
+        model: Model = self._model
+        return model
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One unit of work of a run, such as the answers of one model on one set.
+
+    `key` tells it from the others of its run, and `identity` (JSON) from any other: it says all
+    that decides the numbers. `compute` gets the models that are held by whoever runs it; the
+    cells of one `model` are run in a row. `cost` says how much work it is, beside other cells of
+    its probe. A cell of `one_thread` runs beside others of its kind, after `prepare`, on which
+    all threads may work; what it prepares has to be kept by the two functions themselves.
+    """
+
+    key: str
+    model: str
+    identity: Any
+    compute: Callable[[LastLoaded], Answers]
+    cost: float = 1.0
+    one_thread: bool = False
+    prepare: Callable[[], object] = lambda: None
+
+
+def answered_by(
+    load: Callable[..., Model], *asked: Any, predict: Callable[[Model], pd.DataFrame]
+) -> Callable[[LastLoaded], Answers]:
+    """The `compute` of a cell: what `predict` makes of the model that `load` makes of `asked`."""
+
+    def compute(models: LastLoaded) -> Answers:
+        model = models.get(load, *asked)
+        return predict(model), model.describe()
+
+    return compute
+
+
+@dataclass(frozen=True)
+class Job(Generic[Result]):
+    """A run, its cells, and `finish`: run and frames (in the order of the cells) -> result."""
+
+    run: Run
+    cells: Sequence[Cell]
+    finish: Callable[[Run, list[pd.DataFrame]], Result]
+
+    def stored(self, cell: Cell) -> pd.DataFrame | None:
+        """The frame of a cell that was computed before."""
+        return self.run.stored(self.key(cell))
+
+    def compute(self, cell: Cell, models: LastLoaded) -> pd.DataFrame:
+        """The frame of a cell, stored when it is computed."""
+        return self.run.cell(self.key(cell), partial(cell.compute, models))
+
+    def key(self, cell: Cell) -> str:
+        """What the run stores the cell under: all that decides it, if runs share their cells."""
+        if not self.run.shares_cells:
+            return cell.key
+        return f"{cell.key} {digest_of(cell.identity)}"
+
+
+def run_job(job: Job[Result]) -> Result:
+    """The job's result: computes the cells that are not stored, and finishes."""
+    with progress(job.run.command, len(job.cells)) as advance:
+        frames = compute_cells(job, job.cells, LastLoaded(), advance)
+    return job.finish(job.run, frames)
+
+
+def compute_cells(
+    job: Job[Any],
+    cells: Sequence[Cell],
+    models: LastLoaded,
+    advance: Callable[[int], None] = lambda n: None,
+) -> list[pd.DataFrame]:
+    """The frames of some cells of the job, in their order: stored ones are read back.
+
+    `advance` is called with the number of cells that are done.
+    """
+    frames: list[pd.DataFrame] = []
+    for one_thread, group in groupby(cells, lambda cell: cell.one_thread):
+        if one_thread:
+            frames += _side_by_side(job, list(group), models, advance)
+            continue
+        for cell in group:
+            frames.append(job.compute(cell, models))
+            advance(1)
+    return frames
+
+
+def _side_by_side(
+    job: Job[Any], cells: Sequence[Cell], models: LastLoaded, advance: Callable[[int], None]
+) -> list[pd.DataFrame]:
+    stored = {cell.key: frame for cell in cells if (frame := job.stored(cell)) is not None}
+    advance(len(stored))
+    # The longest first, so that no core is left with one of them at the end.
+    missing = sorted((cell for cell in cells if cell.key not in stored), key=lambda c: -c.cost)
+    for cell in missing:
+        cell.prepare()
+
+    def compute(cell: Cell) -> pd.DataFrame:
+        frame = job.compute(cell, models)
+        advance(1)
+        return frame
+
+    if missing:
+        from hyperprobe.parallel import run_parallel  # loads torch
+
+        frames = run_parallel(compute, missing)
+        stored |= {cell.key: frame for cell, frame in zip(missing, frames, strict=True)}
+    return [stored[cell.key] for cell in cells]
+
+
+def as_function(plan: Callable[Arguments, Job[Result]]) -> Callable[Arguments, Result]:
+    """The function of a probe: it plans, runs and gives the result. Its documentation, and its
+    name without `plan_`, are those of `plan`."""
+
+    @wraps(plan)
+    def function(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return run_job(plan(*args, **kwargs))
+
+    function.__name__ = function.__qualname__ = plan.__name__.removeprefix("plan_")
+    returned = str(plan.__annotations__["return"]).removeprefix("Job[").removesuffix("]")
+    function.__annotations__ = {**plan.__annotations__, "return": returned}
+    function.__signature__ = signature(plan).replace(  # type: ignore[attr-defined]
+        return_annotation=returned
+    )
+    return function
