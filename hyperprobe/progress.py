@@ -1,4 +1,4 @@
-"""Progress bars on standard error, for people only: nothing when it is not a terminal."""
+"""What people read on standard error: lines, and bars where it is a terminal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from contextlib import contextmanager
 from hyperprobe.errors import printable
 
 PATIENCE = 2.0  # seconds before a bar appears
+
+
+def say(text: str) -> None:
+    """A line for people, escaped where their terminal cannot encode it."""
+    encoding = sys.stderr.encoding or "utf-8"
+    text = printable(text)
+    print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
 
 
 @contextmanager

@@ -39,12 +39,12 @@ from hyperprobe.options import (
     Pll,
     check_device,
 )
-from hyperprobe.progress import progress
 from hyperprobe.registry import ANALYSES, load
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import corpus_digests, file_digest
+from hyperprobe.runs.jobs import run_job
 from hyperprobe.runs.read import FinishedRun, read_run
 from hyperprobe.runs.run import Run
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -110,12 +111,18 @@ def plan_counts(
             f"counts from byte {share[0].start} of {share[0].path}",
             model="",
             identity=[files[piece.path] for piece in share],
-            compute=lambda _, share=share: (count_pieces(share, predictions, text_field), None),
+            compute=partial(_count, share, predictions, text_field),
             cost=sum(piece.n_bytes for piece in share),
         )
         for share in shares_of(pieces_of(files))
     ]
     return Job(run, cells, _finish)
+
+
+def _count(
+    pieces: Sequence[Piece], predictions: pd.DataFrame, text_field: str, _: object
+) -> tuple[pd.DataFrame, None]:
+    return count_pieces(pieces, predictions, text_field), None
 
 
 def _finish(run: Run, tables: Sequence[pd.DataFrame]) -> tuple[CorpusCounts, Skipped]:

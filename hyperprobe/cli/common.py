@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hyperprobe.errors import printable
 from hyperprobe.models.hub import check_models
 from hyperprobe.options import (
     CausalScoring,
@@ -19,6 +17,7 @@ from hyperprobe.options import (
     check_choices,
     check_device,
 )
+from hyperprobe.progress import say as say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,13 +88,6 @@ Lowercase = Annotated[
 IntervalSeed = Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")]
 TextField = Annotated[str, typer.Option("--field", help="The text field of JSONL.")]
 Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, of any command.")]
-
-
-def say(text: str) -> None:
-    """A line for people, escaped where their terminal cannot encode it."""
-    encoding = sys.stderr.encoding or "utf-8"
-    text = printable(text)
-    print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
 
 
 def show_result(

@@ -163,10 +163,10 @@ def mine(
 ) -> MineResult:
     """Search `corpus` and write `contexts.tsv` into a run folder.
 
-    On `processes` of this machine, or on the machines of a `cluster`. Memory does not grow with the corpus. The same call after an interrupt continues
-    from the pieces that are stored, and after a finished one reads its files back. Raises
-    `UserError` on a corpus that is not there or that cannot be read, and when a
-    process of the search is killed.
+    On `processes` of this machine, or on the machines of a `cluster`. Memory does not grow with
+    the corpus. The same call after an interrupt continues from the pieces that are stored, and
+    after a finished one reads its files back. Raises `UserError` on a corpus that is not there or
+    that cannot be read, and when a process of the search is killed.
     """
     if processes < 1:
         raise UserError("--processes must be 1 or more")

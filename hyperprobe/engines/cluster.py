@@ -21,6 +21,7 @@ from hyperprobe.runs.run import Computed, measured
 
 AUTO, LOCAL = "auto", "local"
 MAX_LOST = 3  # workers that one cell may lose: then it is the cell that ends them
+MAX_UNBORN = 10  # workers that may end before they are there
 PATIENCE = 30.0  # seconds without a worker, after which the user hears of it
 
 Place = tuple[int, int]  # index of the job, index of its cell
@@ -71,7 +72,7 @@ class _Queue:
 
     waiting: dict[str, list[Place]] = field(default_factory=dict)
     of_worker: dict[Any, str] = field(default_factory=dict)
-    lost: Counter[Place] = field(default_factory=Counter)
+    lost: Counter[Place | None] = field(default_factory=Counter)
 
     def __len__(self) -> int:
         return sum(map(len, self.waiting.values()))
@@ -86,16 +87,19 @@ class _Queue:
         self.of_worker[worker] = model
         return self.waiting[model].pop(0)
 
-    def put_back(self, worker: Any, place: Place | None, cell: Cell | None) -> None:
-        """The worker is lost. Raises `UserError` for a cell that has lost too many."""
+    def put_back(self, worker: Any, place: Place | None, cell: Cell | None, why: str) -> None:
+        """The worker is lost, with the cell that it computed, if any. Raises `UserError` where
+        that has happened too often."""
         self.of_worker.pop(worker, None)
-        if place is None or cell is None:
-            return
         self.lost[place] += 1
+        if cell is None or place is None:
+            if self.lost[None] > MAX_UNBORN:
+                raise UserError(f"workers end before they begin: {why.strip().splitlines()[-1]}")
+            return
         if self.lost[place] == MAX_LOST:
             raise UserError(
-                f"{cell.key}: {MAX_LOST} workers were killed while they computed it (out of "
-                "memory?): leave it out, or give it more with --gpus-per-cell"
+                f"{cell.key}: {MAX_LOST} workers were lost while they computed it (out of "
+                "memory?): ask for it on a larger machine"
             )
         self.waiting.setdefault(cell.model, []).insert(0, place)
 
@@ -111,11 +115,7 @@ def compute_on_cluster(
     cell goes to standard error. Raises `UserError` without Ray, without a cluster, for machines
     with another version of hyperprobe, and what the cells raise.
     """
-    missing = [
-        (j, i)
-        for j, job in enumerate(jobs)
-        for i in job.missing_indices()
-    ]
+    missing = [(j, i) for j, job in enumerate(jobs) for i in job.missing()]
     if not missing:
         return
     identities = {name: identify(name) for name in {jobs[j].cells[i].model for j, i in missing}}
@@ -169,8 +169,8 @@ def _drive(
                 cell = jobs[place[0]].cells[place[1]] if place else None
                 try:
                     answer = ray.get(future)
-                except ray.exceptions.RayActorError:
-                    queue.put_back(worker, place, cell)
+                except ray.exceptions.RayActorError as error:
+                    queue.put_back(worker, place, cell, str(error))
                     start()
                     continue
                 if place is None or cell is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
-from hyperprobe.runs.jobs import Cell, Job, LastLoaded
+from hyperprobe.runs.jobs import Job, LastLoaded
 from hyperprobe.runs.run import Computed, measured
 from hyperprobe.workers import in_order
 
@@ -19,12 +19,12 @@ def compute_in_processes(
     Raises what they raise, and `UserError` when a process is killed.
     """
     missing = job.missing()
-    advance(int(sum(cell.cost for cell in job.cells) - sum(cell.cost for cell in missing)))
-    with closing(in_order(_compute, missing, processes)) as results:
-        for cell, computed in zip(missing, results, strict=True):
-            job.run.store(job.key(cell), computed)
-            advance(int(cell.cost))
+    advance(int(job.cost - sum(job.cells[i].cost for i in missing)))
 
+    def compute(i: int) -> Computed:
+        return measured(lambda: job.cells[i].compute_alone(LastLoaded()))
 
-def _compute(cell: Cell) -> Computed:
-    return measured(lambda: cell.compute(LastLoaded()))
+    with closing(in_order(compute, missing, processes)) as results:
+        for i, computed in zip(missing, results, strict=True):
+            job.run.store(job.key(job.cells[i]), computed)
+            advance(int(job.cells[i].cost))

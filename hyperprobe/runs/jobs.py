@@ -33,6 +33,22 @@ Result = TypeVar("Result")
 Model = TypeVar("Model", bound=Describes)
 
 
+class Once(Generic[Result]):
+    """A function of names whose results are kept, but not when it goes to another process."""
+
+    def __init__(self, make: Callable[..., Result]) -> None:
+        self._make = make
+        self._made: dict[tuple[str, ...], Result] = {}
+
+    def __call__(self, *names: str) -> Result:
+        if names not in self._made:
+            self._made[names] = self._make(*names)
+        return self._made[names]
+
+    def __reduce__(self) -> tuple[type[Once[Result]], tuple[Callable[..., Result]]]:
+        return Once, (self._make,)
+
+
 class LastLoaded:
     """Loads models when they are first asked, and holds one at a time."""
 
@@ -69,6 +85,11 @@ class Cell:
     one_thread: bool = False
     prepare: Callable[[], object] = lambda: None
 
+    def compute_alone(self, models: LastLoaded) -> Answers:
+        """`compute`, with no other cell beside it."""
+        self.prepare()
+        return self.compute(models)
+
 
 def answered_by(
     load: Callable[..., Model], *asked: Any, predict: Callable[[Model], pd.DataFrame]
@@ -89,6 +110,15 @@ class Job(Generic[Result]):
     run: Run
     cells: Sequence[Cell]
     finish: Callable[[Run, list[pd.DataFrame]], Result]
+
+    @property
+    def cost(self) -> float:
+        """That of all cells."""
+        return sum(cell.cost for cell in self.cells)
+
+    def missing(self) -> list[int]:
+        """The indices of the cells that are still to be computed."""
+        return [i for i, cell in enumerate(self.cells) if self.stored(cell) is None]
 
     def stored(self, cell: Cell) -> pd.DataFrame | None:
         """The frame of a cell that was computed before."""

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -32,13 +33,39 @@ from hyperprobe.runs.command_line import as_options
 from hyperprobe.runs.files import (
     check_writable,
     file_digest,
-    write_atomically,
+    write_bytes,
     write_frame,
     write_text,
 )
 from hyperprobe.runs.read import PICTURES, CellNotes, read_run
 
 PACKAGES = ("torch", "transformers", "tokenizers", "gensim", "numpy", "scipy", "pandas", "wordfreq")
+
+
+@dataclass(frozen=True)
+class Computed:
+    """The predictions of one cell, as stored, and the notes on them."""
+
+    data: bytes  # Parquet
+    notes: dict[str, Any]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        return pd.read_parquet(io.BytesIO(self.data))
+
+
+def measured(compute: Callable[[], tuple[pd.DataFrame, Any]]) -> Computed:
+    """What `compute` returns, with its time and the memory that this process has held."""
+    started = time.perf_counter()
+    frame, model = compute()
+    data = frame.to_parquet(None, index=False)
+    notes = {
+        "model": model,
+        "seconds": round(time.perf_counter() - started, 3),
+        "peak_memory_mb": peak_memory(),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+    return Computed(data, notes)
 
 
 class Run:
@@ -84,22 +111,17 @@ class Run:
         if frame is not None:
             return frame
         check_writable(self._cells)
-        started = time.perf_counter()
-        frame, model = compute()
-        data = io.BytesIO()
-        frame.to_parquet(data, index=False)
-        notes = {
-            "model": model,
-            "seconds": round(time.perf_counter() - started, 3),
-            "peak_memory_mb": peak_memory(),
-            "sha256": hashlib.sha256(data.getbuffer()).hexdigest(),
-        }
-        self._notes[key] = notes
+        computed = measured(compute)
+        self.store(key, computed)
+        return computed.frame
+
+    def store(self, key: str, computed: Computed) -> None:
+        """Store what was computed, here or elsewhere, as the cell `key`."""
+        self._notes[key] = computed.notes
         stored, about = self._cell_files(key)
         # The notes come first: a cell counts only once the predictions that they name are there.
-        write_text(about, json.dumps(notes))
-        write_atomically(stored, lambda partial: _write_bytes(partial, data))
-        return frame
+        write_text(about, json.dumps(computed.notes))
+        write_bytes(stored, computed.data)
 
     def stored(self, key: str) -> pd.DataFrame | None:
         """What `cell` has stored under this key, or None when that is still to be computed.
@@ -209,10 +231,6 @@ def peak_memory() -> dict[str, float]:
         every = range(torch.cuda.device_count())
         peaks["gpu"] = round(sum(torch.cuda.max_memory_allocated(i) for i in every) / 1e6, 1)
     return peaks
-
-
-def _write_bytes(path: Path, data: io.BytesIO) -> None:
-    path.write_bytes(data.getbuffer())
 
 
 def _sweep(folder: Path) -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from hyperprobe.analysis.corpus_counts import (
     CorpusCounts,
-    count_piece,
+    count_pieces,
     embedded_counts,
     read_pair_counts,
     sum_counts,
 )
 from hyperprobe.analysis.pairs import ANALYSIS, pair_effect
-from hyperprobe.diagnostic.corpus import Piece, Skipped
+from hyperprobe.diagnostic.corpus import Piece
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from tests.analysis.simulated import answered, made
@@ -90,8 +90,7 @@ def test_a_users_corpus_is_counted(tmp_path: Path):
     )
     (tmp_path / "b.jsonl").write_text('{"body": "Robins and other birds. A robin is a tool."}\n')
     tables = [
-        count_piece(Piece(path), predict_rows(), "body", Skipped())
-        for path in sorted(tmp_path.iterdir())
+        count_pieces([Piece(path)], predict_rows(), "body") for path in sorted(tmp_path.iterdir())
     ]
     counts = sum_counts("mine", tables)
     assert counts.words is not None and counts.words.to_dict() == {"robin": 3, "trout": 1}

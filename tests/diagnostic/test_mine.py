@@ -80,21 +80,19 @@ def test_processes_and_chunks_change_nothing(tmp_path: Path, monkeypatch: pytest
 def test_a_killed_search_ends_at_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = write_corpus(tmp_path, n=2000)
     expected = run_mine(path, tmp_path / "whole").path.read_bytes()
-    monkeypatch.setattr(corpus, "CHUNK_BYTES", 20_000)
-    monkeypatch.setattr(mine, "SAVE_SECONDS", 0)
+    monkeypatch.setattr(corpus, "PIECE_BYTES", 20_000)
     child = os.fork()
     if not child:
         os.setsid()  # with the processes that it starts
         run_mine(path, tmp_path / "results")
         os._exit(0)
-    wait_until(child, lambda: list(tmp_path.glob("results/*/state.json")))
+    wait_until(child, lambda: list(tmp_path.glob("results/*/cells/*.parquet")))
     os.killpg(child, signal.SIGKILL)
     assert end_of(child) == -signal.SIGKILL
-    state = json.loads(next(tmp_path.glob("results/*/state.json")).read_text())
-    assert state["done"] > 0 and not list(tmp_path.glob("results/*/contexts.tsv"))
-    resumed = run_mine(path, tmp_path / "results").path
-    assert resumed.read_bytes() == expected
-    assert not resumed.with_name("state.json").exists()
+    assert not list(tmp_path.glob("results/*/contexts.tsv"))
+    done = {cell: cell.stat().st_mtime_ns for cell in tmp_path.glob("results/*/cells/*.parquet")}
+    assert run_mine(path, tmp_path / "results").path.read_bytes() == expected
+    assert all(cell.stat().st_mtime_ns == time for cell, time in done.items())
 
 
 def test_a_finished_search_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -107,7 +105,7 @@ def test_a_finished_search_is_read_back(tmp_path: Path, monkeypatch: pytest.Monk
 
     first = run()
     with monkeypatch.context() as patched:
-        patched.delattr(mine, "in_order")
+        patched.delattr(mine, "_search_chunk")
         again = run()
     assert again.path == first.path and again.skipped == first.skipped != Skipped()
     assert again.counts.to_dict() == first.counts.to_dict()
@@ -119,9 +117,12 @@ def test_a_finished_search_is_read_back(tmp_path: Path, monkeypatch: pytest.Monk
     assert run().path != first.path
 
 
-@pytest.mark.parametrize("options", [{"best": 0}, {"processes": 0}, {"text_field": ""}])
-def test_options_that_are_none(tmp_path: Path, options: dict[str, object]):
-    with pytest.raises(UserError, match="--best and --processes"):
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [({"best": 0}, "--best"), ({"processes": 0}, "--processes"), ({"text_field": ""}, "--field")],
+)
+def test_options_that_are_none(tmp_path: Path, options: dict[str, object], named: str):
+    with pytest.raises(UserError, match=named):
         run_mine(write_corpus(tmp_path), tmp_path / "results", **options)
     assert not (tmp_path / "results").exists()
 

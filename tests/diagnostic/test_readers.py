@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hyperprobe.analysis.corpus_counts import PairCounter, count_piece, read_pair_counts
+from hyperprobe.analysis.corpus_counts import PairCounter, count_pieces, read_pair_counts
 from hyperprobe.diagnostic import corpus
 from hyperprobe.diagnostic.check import check
 from hyperprobe.diagnostic.corpus import Piece, Skipped, read_chunks
@@ -61,7 +61,7 @@ LINES = b'{"text": "The robin is a bird."}\n{"text": ""}\n'
 def read_corpus(path: Path) -> None:
     corpus_digests([path])
     list(read_chunks(Piece(path), "text", Skipped()))
-    count_piece(Piece(path), PREDICTIONS, "text", Skipped())
+    count_pieces([Piece(path)], PREDICTIONS, "text")
 
 
 def read_set(path: Path) -> None:

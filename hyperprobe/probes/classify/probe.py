@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
@@ -68,7 +68,7 @@ from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
-from hyperprobe.runs.jobs import Answers, Cell, Job, LastLoaded, as_function
+from hyperprobe.runs.jobs import Answers, Cell, Job, LastLoaded, Once, as_function
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
@@ -181,7 +181,7 @@ def plan_classify(
     seeds = [seed + i for i in range(n_seeds)]
     common = [identity["folds"], layer, seeds, options.identity()]
 
-    @cache
+    @Once
     def representation(name: str) -> Representation:
         return represent(name, table, encodings, layers, every_layer, options)
 

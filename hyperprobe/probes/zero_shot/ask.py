@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -36,7 +36,7 @@ from hyperprobe.options import (
     check_choices,
 )
 from hyperprobe.probes.zero_shot.predictions import predict, predict_majority
-from hyperprobe.runs.jobs import Answers, Cell, LastLoaded
+from hyperprobe.runs.jobs import Answers, Cell, LastLoaded, Once
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def cells_of(
     # Static vectors answer open questions from the words of the first language model.
     asked = [unit for unit in units if not is_vectors(unit.name)]
 
-    @cache
+    @Once
     def words() -> CandidateSet | None:
         if not asked:
             return None
