@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from inspect import get_annotations
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -114,9 +113,11 @@ def with_revisions(models: Sequence[str], revisions: Sequence[str]) -> list[str]
 
 def options_of(plan: Callable[..., Any]) -> type[BaseModel]:
     """The options that a file may give to a probe: the parameters of its plan, as a schema."""
-    hints = get_annotations(plan, eval_str=True)
+    # (the type of `models` is for those that a caller has loaded, too)
+    named = {k: v for k, v in plan.__annotations__.items() if k not in (*ELSEWHERE, "models")}
+    hints = get_type_hints(type("Named", (), {"__annotations__": named}), plan.__globals__)
     (keywords,) = get_args(hints.pop("keywords"))
-    hints |= get_type_hints(keywords) | {"models": Words}
+    hints = {"models": Words} | hints | get_type_hints(keywords)
     return _schema({name: hint for name, hint in hints.items() if name not in ELSEWHERE})
 
 
