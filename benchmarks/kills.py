@@ -21,7 +21,7 @@ import pandas as pd
 
 from benchmarks.models import save_bert, save_gpt2, save_t5
 from hyperprobe.diagnostic.files import load_diagnostic
-from hyperprobe.probes.zero_shot.study import study
+from hyperprobe.studies.study import study
 
 MODELS = ("embedded", "bert", "gpt2", "t5")
 SMALL_BERT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}

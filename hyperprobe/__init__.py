@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from hyperprobe.probes.prompts.asked import SearchOptions
     from hyperprobe.probes.prompts.probe import PromptsResult, prompts
     from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
-    from hyperprobe.probes.zero_shot.study import StudyResult, study
+    from hyperprobe.probes.zero_shot.study import StudyResult
     from hyperprobe.render.result import Result
     from hyperprobe.reporting.report import report
+    from hyperprobe.studies.study import study
 
 _MODULES = {
     "AnalysisResult": "analysis.analyze",
@@ -61,7 +62,7 @@ _MODULES = {
     "parse_cloze": "cloze",
     "prompts": "probes.prompts.probe",
     "report": "reporting.report",
-    "study": "probes.zero_shot.study",
+    "study": "studies.study",
     "zero_shot": "probes.zero_shot.probe",
 }
 

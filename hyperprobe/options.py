@@ -51,12 +51,17 @@ MAX_SEED = 2**32 - 1  # numpy takes no more
 _DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:(0|[1-9][0-9]{0,2}))?")
 
 
-class LoadKeywords(TypedDict, total=False):
-    """Keyword arguments of every probe: how its models are loaded."""
+class StudyKeywords(TypedDict, total=False):
+    """Keyword arguments of a study: how models are loaded for all its probes."""
 
     device: str
-    dtype: Dtype
     trust_remote_code: bool
+
+
+class LoadKeywords(StudyKeywords, total=False):
+    """Keyword arguments of every probe: how its models are loaded."""
+
+    dtype: Dtype
 
 
 class ModelKeywords(LoadKeywords, total=False):

@@ -115,7 +115,7 @@ def analyze(
     there is no such run, or its models or sets are not what they were.
     """
     run, pairs = Path(run), None if pairs is None else Path(pairs)
-    given = dict(locals())
+    given = {name: value for name, value in locals().items() if name != "cluster"}
     check_device(device)
     source = read_run(run)
     if source.command != "zero-shot":

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import Device, Json, Results, app, say
+from hyperprobe.cli.common import Device, Json, OnRay, Results, app, cluster_of, say
 
 
 @app.command("analyze")
@@ -27,6 +27,7 @@ def analyze_command(
     ] = False,
     results: Results = Path("results"),
     device: Device = "auto",
+    ray: OnRay = "",
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -39,7 +40,8 @@ def analyze_command(
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
 
-    done = analyze(run, pairs, corpus or (), text_field, not skip_models, results, device, seed)
+    texts, cluster = corpus or (), cluster_of(ray, 0)
+    done = analyze(run, pairs, texts, text_field, not skip_models, results, device, seed, cluster)
     if as_json:
         rows = [
             {"analysis": name, **row}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hyperprobe.errors import UserError
 from hyperprobe.models.hub import check_models
 from hyperprobe.options import (
     CausalScoring,
@@ -22,6 +23,7 @@ from hyperprobe.progress import say as say
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hyperprobe.engines.cluster import Cluster
     from hyperprobe.render.result import Result
     from hyperprobe.render.table import Table
 
@@ -85,9 +87,23 @@ OnlyRelations = Annotated[list[str] | None, typer.Option(help="Only this relatio
 Lowercase = Annotated[
     bool, typer.Option("--lowercase", help="Lower-case facts and vocabulary (uncased models).")
 ]
+OnRay = Annotated[
+    str,
+    typer.Option("--ray", help="Compute on a Ray cluster: auto, an address, or local (a new one)."),
+]
+GpusPerCell = Annotated[float, typer.Option(min=0, help="With --ray: GPUs for each cell.")]
 IntervalSeed = Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")]
 TextField = Annotated[str, typer.Option("--field", help="The text field of JSONL.")]
 Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, of any command.")]
+
+
+def cluster_of(address: str, gpus_per_cell: float) -> Cluster | None:
+    """What `--ray` and `--gpus-per-cell` name, if anything."""
+    from hyperprobe.engines.cluster import Cluster
+
+    if gpus_per_cell and not address:
+        raise UserError("--gpus-per-cell is for a Ray cluster: add --ray auto")
+    return Cluster(address, gpus_per_cell) if address else None
 
 
 def show_result(

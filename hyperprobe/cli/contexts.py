@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import Diagnostics, Results, TextField, app, say
+from hyperprobe.cli.common import Diagnostics, OnRay, Results, TextField, app, cluster_of, say
 from hyperprobe.options import RESULTS
 
 contexts_app = typer.Typer(help="Sentences with a word in context.", rich_markup_mode=None)
@@ -47,6 +47,7 @@ def contexts_mine_command(
     best: Annotated[int, typer.Option(min=1, help="Sentences to keep of each word and kind.")] = 20,
     text_field: TextField = "text",
     processes: Annotated[int, typer.Option(min=1, help="Processes that search.")] = 2,
+    ray: OnRay = "",
     seed: Annotated[int, typer.Option(min=0, help="Of the choice among equally good ones.")] = 0,
     results: Results = RESULTS,
 ) -> None:
@@ -58,7 +59,9 @@ def contexts_mine_command(
     from hyperprobe.diagnostic.mine import mine
     from hyperprobe.render import terminal
 
-    found = mine(corpus, diagnostic or list(NAMES), best, text_field, processes, seed, results)
+    asked = diagnostic or list(NAMES)
+    cluster = cluster_of(ray, 0)
+    found = mine(corpus, asked, best, text_field, processes, seed, results, cluster)
     terminal.print_table(
         "sentences found",
         ["kind", "sentences", "words"],

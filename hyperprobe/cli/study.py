@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
     Device,
-    IntervalSeed,
+    GpusPerCell,
     Json,
+    OnRay,
     Remote,
     Results,
     app,
+    cluster_of,
+    say,
     show_result,
 )
 from hyperprobe.options import RESULTS
@@ -22,20 +25,42 @@ from hyperprobe.options import RESULTS
 
 @app.command("study")
 def study_command(
-    file: Annotated[
-        Path, typer.Argument(help="TOML: models, diagnostics, controls and [settings].")
-    ],
+    file: Annotated[Path, typer.Argument(help="TOML: models, and a table for each probe.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what is done and missing; compute nothing.")
+    ] = False,
+    shard: Annotated[
+        str,
+        typer.Option(
+            metavar="I/N", help="Compute part I of N. The last one to end makes the tables."
+        ),
+    ] = "1/1",
+    ray: OnRay = "",
+    gpus_per_cell: GpusPerCell = 0.0,
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
-    seed: IntervalSeed = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of intervals, samples and searches.")] = 0,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
-    """Zero-shot probes of many models under many settings, from one file.
+    """Many models under many probes and settings, from one file.
 
     Example: hyperprobe study my-study.toml
     """
-    from hyperprobe.probes.zero_shot.study import study
+    from hyperprobe.render.table import show
+    from hyperprobe.studies.study import plan_study
 
-    result = study(file, results, seed, device=device, trust_remote_code=trust_remote_code)
-    show_result(result, result.metrics, {"file": str(file), "seed": seed}, as_json)
+    study = plan_study(
+        file, results, seed, shard, device=device, trust_remote_code=trust_remote_code
+    )
+    state = study.state()
+    if dry_run:
+        show(state.table())
+        return
+    say(state.line())
+    found: dict[str, Any] = study.run(cluster_of(ray, gpus_per_cell))
+    if not found:
+        n = study.missing_elsewhere()
+        say(f"{n} cells of other shards are missing: the last shard to end makes the tables")
+    for result in found.values():
+        show_result(result, result.metrics, {"file": str(file), "seed": seed}, as_json)

@@ -118,6 +118,16 @@ def config_of(name: str, trust_remote_code: bool = False) -> Any:
     return pretrained.read_config(name, *_folder(name), trust_remote_code)
 
 
+def n_parameters(name: str, trust_remote_code: bool = False) -> int:
+    """How many numbers the network of a model has, without loading it; about as many of a file of
+    another format, as its size says."""
+    if not loaded(name) and file_family(name):
+        path = model_path(name)
+        files = [path] if path.is_file() else path.glob("*")
+        return sum(file.stat().st_size for file in files if file.is_file()) // 4
+    return pretrained.n_parameters(name, config_of(name, trust_remote_code), trust_remote_code)
+
+
 def family(name: str, trust_remote_code: bool = False) -> str:
     """The `kind` of the model called `name`, from its config alone: nothing else is loaded."""
     held = loaded(name)

@@ -228,6 +228,14 @@ def read_config(name: str, folder: str, local: bool, trust_remote_code: bool) ->
         raise UserError(_explain(name, error)) from error
 
 
+def n_parameters(name: str, config: Any, trust_remote_code: bool) -> int:
+    """How many numbers a network of this configuration has, without its head."""
+    options = ModelOptions(trust_remote_code=trust_remote_code)
+    with torch.device("meta"):
+        network = _of_config(name, config, "AutoModel", options)
+    return sum(p.numel() for p in network.parameters())
+
+
 def family_of(name: str, config: Any, classes: Sequence[str] | None = None) -> str:
     """The family of a model, from its configuration and the names of its classes alone (default:
     those that the configuration names). Raises `UserError` for a model of none."""

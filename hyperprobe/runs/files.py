@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
+import platform
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,8 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
     Raises `UserError` when the folder cannot be written; `path` is then as before.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    # (process ids are those of one machine; others may write to the same folder)
+    partial = path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(partial)

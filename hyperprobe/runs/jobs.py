@@ -72,8 +72,8 @@ class Cell:
 
     `key` tells it from the others of its run, and `identity` (JSON) from any other: it says all
     that decides the numbers. `compute` gets the models that are held by whoever runs it; the
-    cells of one `model` are run in a row. `cost` says how much work it is, beside other cells of
-    its probe. A cell of `one_thread` runs beside others of its kind, after `prepare`, on which
+    cells of one `model` (none: "") are run in a row. `cost` is about how many texts are read. A
+    cell of `one_thread` runs beside others of its kind, after `prepare`, on which
     all threads may work; what it prepares has to be kept by the two functions themselves.
     """
 
@@ -118,7 +118,7 @@ class Job(Generic[Result]):
 
     def missing(self) -> list[int]:
         """The indices of the cells that are still to be computed."""
-        return [i for i, cell in enumerate(self.cells) if self.stored(cell) is None]
+        return [i for i, cell in enumerate(self.cells) if self.run.seconds(self.key(cell)) is None]
 
     def stored(self, cell: Cell) -> pd.DataFrame | None:
         """The frame of a cell that was computed before."""

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -77,14 +78,11 @@ class Run:
         command: str,
         settings: dict[str, Any],
         options: Mapping[str, Any] | None = None,
-        name: str = "",
     ) -> None:
         """`options` are the arguments of the function that was called, from which the command
         line can be made again.
 
-        With `name`, which precedes the digest, cells are shared by all runs of the command
-        under `results`: their keys must then say all that decides their numbers. Raises
-        `UserError` for a seed that is none and for names that are not UTF-8.
+        Raises `UserError` for a seed that is none and for names that are not UTF-8.
         """
         self.command = command
         self.settings = settings
@@ -92,14 +90,28 @@ class Run:
         _check_names([settings, self.options])
         if "seed" in self.options:
             check_seed(self.options["seed"])
-        digest = digest_of([command, settings])
-        self.folder = Path(results) / "-".join(filter(None, (command, name, digest)))
-        self.shares_cells = bool(name)
-        self._cells = (Path(results) / command if name else self.folder) / "cells"
+        self._digest = digest_of([command, settings])
+        self.folder = Path(results) / f"{command}-{self._digest}"
+        self.shares_cells = False
+        self._cells = self.folder / "cells"
         self._notes: dict[str, dict[str, Any]] = {}
         self._started = datetime.now(UTC)
         _sweep(self.folder)
-        _sweep(self._cells)
+
+    def in_study(self, name: str) -> Run:
+        """This run as a part of the study `name`, which precedes the digest of its folder.
+
+        Its cells are shared by all studies under the same `results`: their keys must say all
+        that decides their numbers.
+        """
+        run = copy(self)
+        run.folder = self.folder.with_name(f"{self.command}-{name}-{self._digest}")
+        run.shares_cells = True
+        run._cells = self.folder.with_name(self.command) / "cells"
+        run._notes = {}
+        _sweep(run.folder)
+        _sweep(run._cells)
+        return run
 
     def cell(self, key: str, compute: Callable[[], tuple[pd.DataFrame, Any]]) -> pd.DataFrame:
         """The predictions of one unit of work, computed once and then read back.
@@ -123,22 +135,37 @@ class Run:
         write_text(about, json.dumps(computed.notes))
         write_bytes(stored, computed.data)
 
+    def seconds(self, key: str) -> float | None:
+        """How long the stored cell took, or None when that is still to be computed."""
+        found = self._read_cell(key)
+        return None if found is None else float(found[0]["seconds"])
+
     def stored(self, key: str) -> pd.DataFrame | None:
         """What `cell` has stored under this key, or None when that is still to be computed.
 
         What was damaged since it was written counts as not stored.
         """
+        if (found := self._read_cell(key)) is None:
+            return None
+        notes, data = found
+        try:
+            frame = pd.read_parquet(io.BytesIO(data))
+        except (OSError, ValueError):
+            return None
+        self._notes.pop(key, None)  # they are in the order in which cells were last read
+        self._notes[key] = notes
+        return frame
+
+    def _read_cell(self, key: str) -> tuple[dict[str, Any], bytes] | None:
+        """The notes of a cell and its predictions as they were written, if they are whole."""
         stored, about = self._cell_files(key)
         try:
             notes = parse_json(read_text(about, "notes"), str(about))
             data = stored.read_bytes()
-            if hashlib.sha256(data).hexdigest() != check(CellNotes, notes, str(about)).sha256:
-                return None
-            frame = pd.read_parquet(io.BytesIO(data))
-        except (OSError, ValueError, UserError):
+            digest = check(CellNotes, notes, str(about)).sha256
+        except (OSError, UserError):
             return None
-        self._notes[key] = notes
-        return frame
+        return (notes, data) if hashlib.sha256(data).hexdigest() == digest else None
 
     def _cell_files(self, key: str) -> tuple[Path, Path]:
         name = hashlib.sha256(key.encode()).hexdigest()[:16]
@@ -234,10 +261,10 @@ def peak_memory() -> dict[str, float]:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete the unfinished files that killed processes have left."""
+    """Delete the unfinished files that killed processes of this machine have left."""
     if os.name != "posix":  # elsewhere there is no harmless way to ask whether a process lives
         return
-    for path in folder.glob("**/.*.partial"):
+    for path in folder.glob(f"**/.*.{platform.node()}.*.partial"):
         with suppress(OSError, ValueError):
             try:
                 os.kill(int(path.name.split(".")[-2]), 0)

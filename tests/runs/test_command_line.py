@@ -51,7 +51,7 @@ CALLS: list[tuple[str, str, str, dict[str, Any]]] = [
         "folders": [Path("-a"), Path(ODD)], "published": True, "seed": 4,
     }),
     ("report", "hyperprobe.reporting.report", "report", {"runs": [Path("a"), Path(ODD)]}),
-    ("study", "hyperprobe.probes.zero_shot.study", "study", {
+    ("study", "hyperprobe.studies.study", "plan_study", {
         "path": Path("s.toml"), "seed": 2, "trust_remote_code": True,
     }),
     ("contexts-mine", "hyperprobe.diagnostic.mine", "mine", {

@@ -193,7 +193,7 @@ def plan_classify(
     cells = [
         Cell(
             f"{one} {name} {view}",
-            name,
+            "" if name == CHARACTERS else name,
             [one, name, view, identity["models"][name], *common],
             partial(answers, one, name, view),
             QUICK if view == PARTIAL or name == CHARACTERS or is_vectors(name) else 1.0,

@@ -102,7 +102,7 @@ class Questions:
         return [
             Cell(
                 f"{RETRIEVE_READ} on {relation.source}/{relation.name}",
-                RETRIEVE_READ,
+                "",
                 [self.identity[RETRIEVE_READ], *self._about(relation, facts)],
                 partial(compute, relation, facts),
                 len(facts),

@@ -96,7 +96,7 @@ def plan_pairs(
     cells = [
         Cell(
             f"{name} on {pair_set.name}",
-            name,
+            name if name in models else "",
             [name, ids[name], settings["files"][pair_set.name], options.identity()],
             partial(answer, pair_set),
             len(pair_set.frame),

@@ -1,42 +1,36 @@
-"""A whole study from one file: models x diagnostic sets x settings, each cell asked once.
-
-All studies under one results folder share their cells: each is stored under all that
-decides its numbers (model, set, settings, version), so that a model added to a file costs
-that model alone, and an interrupted study continues. The tables of a study
-have a folder of their own, named after the file and what it asks for.
-"""
+"""Zero-shot under several settings, as a study asks it: models x sets x settings, each once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Unpack, cast
+from typing import Any, ClassVar, Unpack, cast
 
 import pandas as pd
-from pydantic import BeforeValidator, ConfigDict
 
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.sets import DiagnosticSet, default_article, load_sets
-from hyperprobe.documents import Document, check, read_toml
-from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES
 from hyperprobe.models.load import family, identify
-from hyperprobe.names import EMBEDDED, StrPath, distinct_models
+from hyperprobe.names import EMBEDDED, StrPath, distinct_models, listed
 from hyperprobe.options import (
     ARTICLES,
     CAUSAL_SCORINGS,
     DTYPES,
     PLLS,
     RESULTS,
-    ZERO_SHOT_CONTROLS,
     Article,
-    LoadKeywords,
+    CausalScoring,
+    Dtype,
     ModelOptions,
+    Pll,
+    StudyKeywords,
     ZeroShotControl,
+    check_choices,
     check_seed,
 )
 from hyperprobe.probes.zero_shot.ask import Setting, Unit, cells_of, predictions_of, with_baselines
@@ -51,7 +45,7 @@ from hyperprobe.probes.zero_shot.tables import (
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table, without_repeated_captions
-from hyperprobe.runs.jobs import Job, as_function
+from hyperprobe.runs.jobs import Job
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 from hyperprobe.statistics.stratified import with_holm
@@ -60,32 +54,6 @@ from hyperprobe.statistics.stratified import with_holm
 CHOICES: dict[str, tuple[str, ...]] = dict(
     zip(SETTINGS, (ARTICLES, DTYPES, PLLS, CAUSAL_SCORINGS), strict=True)
 )
-
-
-def _as_words(value: Any) -> Any:
-    """One text or a list of texts, without repetition."""
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(one, str) and one for one in values):
-        raise ValueError("must be a text or a list of texts")
-    return tuple(dict.fromkeys(values))
-
-
-Words = Annotated[tuple[str, ...], BeforeValidator(_as_words)]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a study file asks for; `settings` has the values of each setting."""
-
-    name: str
-    models: tuple[str, ...]
-    diagnostics: tuple[str, ...]
-    controls: tuple[ZeroShotControl, ...]
-    settings: dict[str, tuple[str, ...]]
-
-    def combinations(self) -> list[dict[str, str]]:
-        """Every combination of the settings, in the order of the file."""
-        return [dict(zip(SETTINGS, v, strict=True)) for v in product(*self.settings.values())]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -117,100 +85,50 @@ class StudyResult(Result):
         return [*added, *metrics_tables(of["metrics"], SETTINGS)]
 
 
-class StudySettings(Document):
-    """The table `[settings]` of a study file."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    article: Words = ()
-    dtype: Words = ()
-    pll: Words = ()
-    causal_scoring: Words = ()
-
-
-class StudyFile(Document):
-    """A study file."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    models: Words | None = None
-    diagnostics: Words | None = None
-    controls: Words = ()
-    settings: StudySettings = StudySettings()
-
-
-def read_plan(path: Path) -> Plan:
-    """The plan in a TOML file. Raises `UserError` on what is no plan, and says where."""
-    document = read_toml(path, dict, "study")
-    _check_keys(path, "key", document, tuple(StudyFile.model_fields))
-    settings = document.get("settings")
-    if isinstance(settings, dict):
-        _check_keys(path, "setting", settings, SETTINGS)
-    read = check(StudyFile, document, str(path))
-    diagnostics = read.diagnostics or NAMES
-    default = Setting(default_article(diagnostics)).identity()
-    for key, values in (("models", read.models), ("diagnostics", read.diagnostics)):
-        if values == ():
-            raise UserError(f"{path}: {key} is empty: name at least one, or leave it out")
-    return Plan(
-        path.stem,
-        read.models or (EMBEDDED,),
-        diagnostics,
-        _chosen(path, "controls", read.controls, ZERO_SHOT_CONTROLS),  # type: ignore[arg-type]
-        {
-            key: _chosen(path, key, getattr(read.settings, key) or (default[key],), choices)
-            for key, choices in CHOICES.items()
-        },
-    )
-
-
-def _check_keys(path: Path, kind: str, table: Iterable[str], known: Sequence[str]) -> None:
-    if unknown := sorted(set(table) - set(known)):
-        raise UserError(f"{path}: unknown {kind} {unknown[0]}: choose from {', '.join(known)}")
-
-
-def _chosen(
-    path: Path, key: str, values: tuple[str, ...], choices: Sequence[str]
-) -> tuple[str, ...]:
-    for one in values:
-        if one not in choices:
-            raise UserError(f"{path}: unknown {key} {one}: choose from {', '.join(choices)}")
-    return values
-
-
-def plan_study(
-    path: StrPath,
+def plan_settings(
+    models: Sequence[str] = (EMBEDDED,),
+    diagnostics: str | Sequence[str] = NAMES,
+    controls: ZeroShotControl | Sequence[ZeroShotControl] = (),
+    article: Article | Sequence[Article] = (),
+    dtype: Dtype | Sequence[Dtype] = (),
+    pll: Pll | Sequence[Pll] = (),
+    causal_scoring: CausalScoring | Sequence[CausalScoring] = (),
     results: StrPath = RESULTS,
     seed: int = 0,
-    **keywords: Unpack[LoadKeywords],
+    **keywords: Unpack[StudyKeywords],
 ) -> Job[StudyResult]:
-    """Ask everything that the study file at `path` names, with `zero_shot`'s baselines.
+    """Ask `models` and zero-shot's baselines under every combination of settings.
 
-    Keywords are those of `ModelOptions` that a study does not vary. A setting that does not
-    touch a model's numbers (`pll` and a causal model) is not asked again for it and left empty
-    in its rows. Raises `UserError` on bad input.
+    A setting without a value has that of `zero_shot`. One that does not touch a model's numbers
+    (`pll` and a causal model) is not asked again for it and left empty in its rows. Raises
+    `UserError` on bad input.
     """
     given = dict(locals())
+    diagnostics, controls = listed(diagnostics), listed(controls)
     options = ModelOptions(**keywords)
     check_seed(seed)
-    plan = read_plan(Path(path))
-    sets = load_sets(plan.diagnostics)
-    names = with_baselines(distinct_models(plan.models), plan.controls)
+    default = Setting(default_article(diagnostics)).identity()
+    values = {
+        name: list(dict.fromkeys(listed(given[name]))) or [default[name]] for name in SETTINGS
+    }
+    for name, choices in CHOICES.items():
+        check_choices(name, values[name], choices)
+    combinations = [dict(zip(values, one, strict=True)) for one in product(*values.values())]
+    sets = load_sets(diagnostics)
+    names = with_baselines(distinct_models(models), controls)
     ids = {name: identify(name) for name in names}
     kinds = {name: family(name, options.trust_remote_code) for name in names}
     settings = {
         "models": ids,
         "diagnostics": {name: one.digest for name, one in sets.items()},
-        "controls": list(plan.controls),
-        "settings": {key: list(values) for key, values in plan.settings.items()},
+        "controls": list(controls),
+        "settings": values,
         "trust_remote_code": options.trust_remote_code,
     }
-    run = Run(results, "study", settings, given, plan.name)
-    units = _units(plan, names, kinds, options)
-    return Job(run, cells_of(units, sets, ids, _key), partial(_finish, plan, units, sets, seed))
-
-
-study = as_function(plan_study)
+    run = Run(results, "study", settings, given)
+    units = _units(combinations, "shuffled" in controls, names, kinds, options)
+    finish = partial(_finish, combinations, units, sets, seed)
+    return Job(run, cells_of(units, sets, ids, _key), finish)
 
 
 def _key(unit: Unit, diagnostic: str) -> str:
@@ -218,7 +136,7 @@ def _key(unit: Unit, diagnostic: str) -> str:
 
 
 def _finish(
-    plan: Plan,
+    combinations: Sequence[Mapping[str, str]],
     units: Sequence[Unit],
     sets: Mapping[str, DiagnosticSet],
     seed: int,
@@ -226,7 +144,7 @@ def _finish(
     frames: Sequence[pd.DataFrame],
 ) -> StudyResult:
     table = predictions_of(frames, units, sets)
-    tables = _tables(plan, units, table, seed)
+    tables = _tables(combinations, list(sets), units, table, seed)
     predictions = _with_varied(table, units)
     files = {f"{name}.csv": frame for name, frame in tables.items()}
     run.finish({"predictions.parquet": predictions, **files}, seed)
@@ -234,7 +152,11 @@ def _finish(
 
 
 def _tables(
-    plan: Plan, units: Sequence[Unit], table: pd.DataFrame, seed: int
+    combinations: Sequence[Mapping[str, str]],
+    diagnostics: Sequence[str],
+    units: Sequence[Unit],
+    table: pd.DataFrame,
+    seed: int,
 ) -> dict[str, pd.DataFrame]:
     """The tables of zero-shot by name, each row with the settings that touch it."""
     varied = _varied(units)
@@ -253,13 +175,13 @@ def _tables(
         add("metrics", with_adds(summarise(rows, table, own), adds), settings)
         add("adds", adds, settings)
         add("systematic", systematicity(rows, own), settings)
-    for settings in plan.combinations():
+    for settings in combinations:
         asked = [number for number, some in varied.items() if some.items() <= settings.items()]
         of_all = {key: right for number in asked for key, right in outcomes[number].items()}
         add("mcnemar", compare_models(table[table["unit"].isin(asked)], of_all), settings)
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
     for name, frame in tables.items():
-        tables[name] = _sorted(frame, plan.diagnostics)
+        tables[name] = _sorted(frame, diagnostics)
         if "p_value" in frame:  # one family over all settings
             tables[name] = with_holm(tables[name])
     return tables
@@ -279,12 +201,16 @@ def _with_varied(table: pd.DataFrame, units: Sequence[Unit]) -> pd.DataFrame:
 
 
 def _units(
-    plan: Plan, names: Sequence[str], kinds: Mapping[str, str], options: ModelOptions
+    combinations: Sequence[Mapping[str, str]],
+    shuffled: bool,
+    names: Sequence[str],
+    kinds: Mapping[str, str],
+    options: ModelOptions,
 ) -> list[Unit]:
     """(model, settings) pairs, each once; those of one model side by side."""
     units: dict[tuple[str, str], Unit] = {}
     for name in names:
-        for settings in plan.combinations():
+        for settings in combinations:
             varied = {
                 key: value
                 for key, value in settings.items()
@@ -292,7 +218,7 @@ def _units(
             }
             of_model: dict[str, Any] = {k: v for k, v in varied.items() if k != "article"}
             article = cast(Article, varied.get("article", Setting.article))
-            setting = Setting(article, "shuffled" in plan.controls, replace(options, **of_model))
+            setting = Setting(article, shuffled, replace(options, **of_model))
             units.setdefault((name, json.dumps(varied)), Unit(name, setting, varied))
     return list(units.values())
 

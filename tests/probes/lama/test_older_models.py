@@ -11,15 +11,14 @@ import pytest
 from hyperprobe.analysis.variants import ask_again
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.sets import load_set
-from hyperprobe.models.load import family, load_model
-from hyperprobe.options import ModelOptions
+from hyperprobe.models.load import load_model
 from hyperprobe.probes.lama import probe
 from hyperprobe.probes.lama.predictions import predict_facts
 from hyperprobe.probes.lama.protocol import Fact
 from hyperprobe.probes.lama.sources import Relation
 from hyperprobe.probes.zero_shot.outcomes import outcome_table
 from hyperprobe.probes.zero_shot.predictions import predict
-from hyperprobe.probes.zero_shot.study import _units, read_plan
+from hyperprobe.probes.zero_shot.study import plan_settings
 from hyperprobe.runs.read import read_run
 from tests.commands import finished_cells, kill_after, run
 from tests.lama_files import SAVERS
@@ -117,13 +116,11 @@ def test_zero_shot_and_its_analyses_ask_them(number: int, models: list[str]):
 
 
 def test_a_study_asks_what_touches_their_numbers(tmp_path: Path, models: list[str]):
-    plan = tmp_path / "plan.toml"
     names = [models[0], f"{models[1]}?memory=none", f"{models[2]}?state=zero-state-1"]
-    plan.write_text(
-        f"models = {json.dumps(names)}\n[settings]\narticle = ['gold', 'marginal']\n"
-        "causal_scoring = ['full', 'continuation']\npll = ['original', 'within-word']\n"
-    )
-    kinds = {name: family(name) for name in names}
-    units = _units(read_plan(plan), names, kinds, ModelOptions())
+    job = plan_settings(
+        names, "lm-diagnostic", article=["gold", "marginal"], pll=["original", "within-word"],
+        causal_scoring=["full", "continuation"], results=tmp_path,
+    )  # fmt: skip
     # The third is not causal: two articles each, and two scorings of the first two.
-    assert Counter(unit.name for unit in units) == dict(zip(names, (4, 4, 2), strict=True))
+    asked = Counter(cell.model for cell in job.cells if cell.model in names)
+    assert asked == dict(zip(names, (4, 4, 2), strict=True))

@@ -48,7 +48,7 @@ def cells_of_re(sentences: Sequence[Sentence], files: Mapping[str, str], seed: i
     return [
         Cell(
             f"{RE}: fold {fold}",
-            RE,
+            "",
             [fold, dict(files), seed],
             lambda models, fold=fold: _extract(sentences, folds, fold, seed),  # type: ignore[misc]
             len(sentences),

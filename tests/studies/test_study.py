@@ -14,7 +14,10 @@ import pytest
 
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
-from hyperprobe.probes.zero_shot.study import read_plan, study
+from hyperprobe.probes.zero_shot import ask as zero_shot_ask
+from hyperprobe.probes.zero_shot.study import StudyResult
+from hyperprobe.studies.file import read_study
+from hyperprobe.studies.study import study
 from tests.commands import end_of, fork, wait_until
 from tests.tiny_models import save_model
 
@@ -46,9 +49,16 @@ def write_study(folder: Path, models: list[str], **settings: object) -> Path:
     return path
 
 
+def ask(path: Path, results: Path) -> StudyResult:
+    """The zero-shot study of a file."""
+    result = study(path, results)["zero-shot"]
+    assert isinstance(result, StudyResult)
+    return result
+
+
 def test_every_model_under_the_settings_that_matter(models: list[str], tmp_path: Path):
     settings = {"pll": ["within-word", "original"], "causal_scoring": ["full", "continuation"]}
-    result = study(write_study(tmp_path, models, **settings), tmp_path / "results")
+    result = ask(write_study(tmp_path, models, **settings), tmp_path / "results")
     own = result.metrics[result.metrics["model"].isin(models)]
     asked = own.drop_duplicates(["model", "pll", "causal_scoring"])
     assert len(asked) == 6 and len(own) == 12  # two sets
@@ -75,17 +85,17 @@ def test_every_model_under_the_settings_that_matter(models: list[str], tmp_path:
 def test_a_study_that_grows_costs_what_is_new(
     models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from hyperprobe.probes.zero_shot import ask
-
-    first = study(write_study(tmp_path, models[:1]), tmp_path)
+    first = ask(write_study(tmp_path, models[:1]), tmp_path)
     cells = {path: path.stat().st_mtime_ns for path in tmp_path.glob("study/cells/*")}
     tables = {path: path.read_bytes() for path in first.folder.iterdir()}
     asked: list[str] = []
-    original = ask.load_model
+    original = zero_shot_ask.load_model
     monkeypatch.setattr(
-        ask, "load_model", lambda name, *how: (asked.append(name), original(name, *how))[1]
+        zero_shot_ask,
+        "load_model",
+        lambda name, *how: (asked.append(name), original(name, *how))[1],
     )
-    second = study(write_study(tmp_path, [models[0], models[2]]), tmp_path)
+    second = ask(write_study(tmp_path, [models[0], models[2]]), tmp_path)
     assert asked == [models[2]] and second.folder != first.folder
     assert cells and all(path.stat().st_mtime_ns == when for path, when in cells.items())
     assert {path: path.read_bytes() for path in first.folder.iterdir()} == tables
@@ -99,12 +109,12 @@ def test_files_of_one_name_do_not_overwrite_each_other(models: list[str], tmp_pa
     made = []
     for name, own in (("a", models[:1]), ("b", models[1:2])):
         (tmp_path / name).mkdir()
-        made.append(study(write_study(tmp_path / name, own), results))
+        made.append(ask(write_study(tmp_path / name, own), results))
     assert made[0].folder != made[1].folder
     for result in made:
         assert len(pd.read_csv(result.folder / "metrics.csv")) == len(result.metrics)
     moved = tmp_path / "a" / "mine.toml"
-    again = study(moved.rename(tmp_path / "mine.toml"), results)
+    again = ask(moved.rename(tmp_path / "mine.toml"), results)
     assert again.folder == made[0].folder
 
 
@@ -113,25 +123,34 @@ def test_files_of_one_name_do_not_overwrite_each_other(models: list[str], tmp_pa
     [
         ("models = [", "bad.toml: not TOML"),
         ("model = 'embedded'", "unknown key model: choose from models"),
-        ("models = []", "models is empty"),
+        ("models = []", "models: must name one at least"),
+        ("diagnostics = []", "diagnostics: must name one at least"),
         ("models = [1]", r"models: must be a text or a list of texts, not \[1\]"),
         ("models = ['']", "models: must be a text or a list of texts"),
         ("models = 2020-01-01", "models: must be a text or a list of texts"),
         ("settings = 'gold'", "settings: .* a valid dictionary"),
-        ("[settings]\ndtype = 32", "settings.dtype: must be a text"),
+        ("[settings]\ndtype = 32", "dtype.0: should be 'fp32' or 'bf16', not 32"),
         ("models = " + "[" * 2000 + "]" * 2000, "bad.toml: not TOML"),
         ("models = " + "9" * 5000, "bad.toml: "),
         ("[settings]\nbatch = '1'", "unknown setting batch: choose from article"),
-        ("[settings]\npll = 'half'", "unknown pll half: choose from within-word"),
-        ("controls = 'none'", "unknown controls none: choose from shuffled"),
+        ("[settings]\npll = 'half'", "pll.0: should be 'within-word', .* not 'half'"),
+        ("controls = 'none'", "controls.0: should be 'shuffled' or 'random', not 'none'"),
+        (
+            "[lama]\nsource = 'trex'",
+            r"\[lama\]: unknown option source: choose from models",
+        ),
+        ("[lama]\nlowercase = 1", "lowercase: should be a valid boolean, not 1"),
+        ("lama = 'trex'", r"\[lama\]: should be a valid dictionary"),
+        ("[prompts.search]\nstep = 3", "search.step: Extra inputs are not permitted"),
+        ("[lama]\n[settings]", r"settings belongs to one probe: move it into \[zero-shot\]"),
     ],
 )
 def test_a_file_that_is_no_study(tmp_path: Path, text: str, message: str):
     (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(UserError, match=message):
-        read_plan(tmp_path / "bad.toml")
+        read_study(tmp_path / "bad.toml")
     with pytest.raises(UserError, match="no study .*none.toml: check the name"):
-        read_plan(tmp_path / "none.toml")
+        read_study(tmp_path / "none.toml")
 
 
 # -- faults --------------------------------------------------------------------------------
@@ -186,20 +205,20 @@ def test_ctrl_c_in_a_study(models: list[str], tmp_path: Path):
     os.kill(child, signal.SIGINT)
     assert end_of(child) == 130
     said = (tmp_path / "said.txt").read_text()
-    assert said.count("\n") == 1 and "the same command continues" in said
+    assert said.count("\n") == 2 and "the same command continues" in said
     assert not list(results.rglob("run.json"))
 
 
 def test_a_full_disk(models: list[str], tmp_path: Path):
     """Files of at most some kilobytes stand for a disk that runs full in the middle."""
     path = write_study(tmp_path, models[:1])
-    whole = study(path, tmp_path / "whole").folder
+    whole = ask(path, tmp_path / "whole").folder
     largest_cell = max(cell.stat().st_size for cell in whole.parent.glob("study/cells/*"))
     assert (whole / "predictions.parquet").stat().st_size > largest_cell
     results = tmp_path / "results"
     assert end_of(start(path, results, limit=largest_cell)) == 2
     said = (tmp_path / "said.txt").read_text()
-    assert said.count("\n") == 1 and "cannot write" in said and "free some space" in said
+    assert said.count("\n") == 2 and "cannot write" in said and "free some space" in said
     kept = cells_of(results)
     assert kept and not list(results.rglob("*.partial")) and not list(results.rglob("run.json"))
     assert end_of(start(path, results)) == 0
@@ -229,9 +248,9 @@ def test_a_folder_that_is_read_only(models: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_corrupt_run_file_is_written_anew(models: list[str], tmp_path: Path):
-    first = study(write_study(tmp_path, models[:1]), tmp_path)
+    first = ask(write_study(tmp_path, models[:1]), tmp_path)
     (first.folder / "run.json").write_text('{"command": "stu')
     (first.folder / "metrics.csv").write_text("diag")
-    again = study(write_study(tmp_path, models[:1]), tmp_path)
+    again = ask(write_study(tmp_path, models[:1]), tmp_path)
     assert json.loads((again.folder / "run.json").read_text())["command"] == "study"
     assert len(pd.read_csv(again.folder / "metrics.csv")) == len(first.metrics)

@@ -1,0 +1,1 @@
+"""Studies: many models under many probes, from one file."""
