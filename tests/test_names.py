@@ -175,9 +175,9 @@ def test_without_the_hub_there_is_one_attempt_and_one_line(monkeypatch: pytest.M
         raise OSError("no route")
 
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", unreachable)
-    hub.only_local.cache_clear()
+    hub.find.cache_clear()
     with pytest.raises(UserError, match="no model some/model: .*check the name and the network"):
-        hub.only_local("some/model")
+        hub.find("some/model")
     assert len(calls) == 1 and "some/model" in calls[0][0]
     assert calls[0][1]["timeout"] == hub.SECONDS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -22,39 +22,50 @@ RANDOM_SEED = 0
 MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
 
 
+class Source(NamedTuple):
+    """Where transformers finds a model: a folder or a name on the hub, whether the hub is left
+    alone, and the branch, tag or commit there, which `commit` resolves."""
+
+    folder: str
+    local: bool = True
+    commit: str | None = None
+    revision: str = "main"
+
+    def keywords(self) -> dict[str, Any]:
+        """What `from_pretrained` is told of it."""
+        return {"local_files_only": self.local, "revision": self.revision}
+
+
 def load_language_model(
-    name: str, folder: str, options: ModelOptions, random: bool, about: dict[str, Any], local: bool
+    name: str, place: Source, options: ModelOptions, random: bool, about: dict[str, Any]
 ) -> LanguageModel:
-    """The model in `folder` (or of that hub name), called `name`; with random weights of a
-    fixed seed if asked. `about` goes into its description; `local` leaves the hub alone.
-    Raises `UserError`."""
-    config = read_config(name, folder, local, options.trust_remote_code)
+    """The model in `place`, called `name`; with random weights of a fixed seed if asked.
+    `about` goes into its description. Raises `UserError`."""
+    config = read_config(name, place, options.trust_remote_code)
     made = _class_of(family_of(name, config))
-    tokenizer = _read_tokenizer(name, folder, options, local)
+    tokenizer = _read_tokenizer(name, place, options)
     _check_slot(name, made, tokenizer)
-    model, missing = _read_weights(name, folder, options, random, config, made.auto_class, local)
+    model, missing = _read_weights(name, place, options, random, config, made.auto_class)
     if missing:
         raise UserError(_explain_missing(name, config, missing))
     check_ids(name, model, tokenizer)
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    return made.made(name, model, tokenizer, source, options)
+    return made.made(name, model, tokenizer, {**about, "revision": place.commit}, options)
 
 
 def load_encoder(
-    name: str, folder: str, options: ModelOptions, random: bool, about: dict[str, Any], local: bool
+    name: str, place: Source, options: ModelOptions, random: bool, about: dict[str, Any]
 ) -> Encoder:
     """A model of any family without its head. Arguments as in `load_language_model`.
 
     Of a sequence-to-sequence model it is the encoder.
     """
-    config = read_config(name, folder, local, options.trust_remote_code)
-    tokenizer = _read_tokenizer(name, folder, options, local)
-    model, missing = _read_weights(name, folder, options, random, config, "AutoModel", local)
+    config = read_config(name, place, options.trust_remote_code)
+    tokenizer = _read_tokenizer(name, place, options)
+    model, missing = _read_weights(name, place, options, random, config, "AutoModel")
     # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
     if missing := [key for key in missing if "pooler" not in key]:
         raise UserError(_incomplete(name, missing, "it is no transformer"))
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    return _encoder(name, model, tokenizer, source)
+    return _encoder(name, model, tokenizer, {**about, "revision": place.commit})
 
 
 def load_span_model(folder: str, options: ModelOptions) -> tuple[Any, Any]:
@@ -62,10 +73,11 @@ def load_span_model(folder: str, options: ModelOptions) -> tuple[Any, Any]:
 
     Raises `UserError` for a folder with anything else.
     """
-    config = read_config(folder, folder, True, options.trust_remote_code)
-    tokenizer = _read_tokenizer(folder, folder, options, True)
+    place = Source(folder)
+    config = read_config(folder, place, options.trust_remote_code)
+    tokenizer = _read_tokenizer(folder, place, options)
     auto_class = "AutoModelForQuestionAnswering"
-    model, missing = _read_weights(folder, folder, options, False, config, auto_class, True)
+    model, missing = _read_weights(folder, place, options, False, config, auto_class)
     if missing:
         raise UserError(_incomplete(folder, missing, "it answers no questions"))
     if not tokenizer.is_fast:
@@ -93,8 +105,7 @@ def language_model_of(
             f"load it with transformers.{made.auto_class}"
         )
     check_ids(name, network, tokenizer)
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    return made.made(name, network, tokenizer, source, options)
+    return made.made(name, network, tokenizer, about, options)
 
 
 def encoder_of(
@@ -104,8 +115,7 @@ def encoder_of(
     config = network.config
     check_tokenizer(name, tokenizer)
     model = _draw_weights(name, config, "AutoModel", options) if random else network.base_model
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    return _encoder(name, model, tokenizer, source)
+    return _encoder(name, model, tokenizer, about)
 
 
 def _class_of(family: str) -> type[LanguageModel]:
@@ -120,7 +130,7 @@ def _encoder(name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> E
     return Encoder(model.eval(), tokenizer, source)
 
 
-def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) -> Any:
+def _read_tokenizer(name: str, place: Source, options: ModelOptions) -> Any:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
@@ -128,7 +138,7 @@ def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tokenizer = transformers.AutoTokenizer.from_pretrained(
-                folder, trust_remote_code=options.trust_remote_code, local_files_only=local
+                place.folder, trust_remote_code=options.trust_remote_code, **place.keywords()
             )
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -140,18 +150,12 @@ def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) 
 
 
 def _read_weights(
-    name: str,
-    folder: str,
-    options: ModelOptions,
-    random: bool,
-    config: Any,
-    auto_class: str,
-    local: bool,
+    name: str, place: Source, options: ModelOptions, random: bool, config: Any, auto_class: str
 ) -> tuple[Any, list[str]]:
     """The model on its device, and the keys that it lacks weights for."""
     import transformers
 
-    check_shards(name, Path(folder))
+    check_shards(name, Path(place.folder))
     if random:
         return _draw_weights(name, config, auto_class, options), []
     transformers.utils.logging.disable_progress_bar()
@@ -159,13 +163,13 @@ def _read_weights(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model, report = getattr(transformers, auto_class).from_pretrained(
-                folder,
+                place.folder,
                 dtype=TORCH_DTYPES[options.dtype],
                 use_safetensors=True,
                 output_loading_info=True,
-                local_files_only=local,
                 trust_remote_code=options.trust_remote_code,
-                **_placement(folder, options),
+                **place.keywords(),
+                **_placement(place.folder, options),
             )
     except UserError:
         raise
@@ -195,16 +199,16 @@ def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions
     return to_device(model, options.device)
 
 
-def read_config(name: str, folder: str, local: bool, trust_remote_code: bool) -> Any:
-    """The model's config; `local` leaves the hub alone. Raises `UserError`."""
-    if Path(folder).is_dir():
-        check_config(name, Path(folder))
+def read_config(name: str, place: Source, trust_remote_code: bool) -> Any:
+    """The model's config. Raises `UserError`."""
+    if Path(place.folder).is_dir():
+        check_config(name, Path(place.folder))
     import transformers
 
     transformers.utils.logging.set_verbosity_error()
     try:
         return transformers.AutoConfig.from_pretrained(
-            folder, trust_remote_code=trust_remote_code, local_files_only=local
+            place.folder, trust_remote_code=trust_remote_code, **place.keywords()
         )
     except Exception as error:
         raise UserError(_explain(name, error)) from error
@@ -340,6 +344,8 @@ def _explain(name: str, error: BaseException) -> str:
         )
     if "trust_remote_code" in text:
         return f"{name} runs code of its own: pass --trust-remote-code if you trust its authors"
+    if "safetensors" in text:
+        return f"{name} has no weights in safetensors, and pickles are not read: convert it"
     return (
         f"no model {name}: it is neither a folder nor a file here, nor in the local Hugging Face "
         "cache, nor could it be fetched from the hub: check the name and the network"
