@@ -25,7 +25,7 @@ from hyperprobe.render.table import (
 )
 
 N_SHOWN = 6  # trainings in one report
-DECADES = 100  # steps that span more than this ratio are drawn on a logarithmic axis
+DECADES = 100  # steps that span this ratio are drawn on a logarithmic axis
 PICTURE = (
     "Accuracy of {training} over training steps. The distance from the control to the probe is "
     "what the question adds to the noun alone; dashed lines are raw, and what separates them from "
@@ -78,7 +78,7 @@ def steps_figure(rows: pd.DataFrame) -> Any:
             _panel(axes, rows[rows["probe"] == probe].sort_values("step"))
             axes.set_title(PROBE_NAMES[probe])
             axes.set_ylim(-2, 102)
-            if positive and numbers[-1] > DECADES * positive[0]:  # 0 has no logarithm
+            if positive and numbers[-1] >= DECADES * positive[0]:  # 0 has no logarithm
                 axes.set_xscale("symlog", linthresh=positive[0], linscale=0.4)
                 axes.minorticks_off()
             axes.xaxis.set_major_formatter(EngFormatter(sep=""))

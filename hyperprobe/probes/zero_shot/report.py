@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -34,7 +35,7 @@ from hyperprobe.probes.zero_shot.tables import (
     with_settings,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
-from hyperprobe.render.table import RUN, source_of, without_repeated_captions
+from hyperprobe.render.table import RUN, Table, source_of, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 
 Frames = Mapping[str, pd.DataFrame]
@@ -115,7 +116,15 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
         picture = Picture(
             f"{id}-accuracy", accuracy_figure(largest), PICTURE, source_of(largest, "metrics.csv")
         )
-        tables = (
+        steps, grown = (
+            run.table(f"{n}.csv") if run.has(f"{n}.csv") else NO_ROWS for n in OF_CHECKPOINTS
+        )
+        curves = [replace(one, name=f"{id}-{one.name}") for one in steps_pictures(steps, SETTINGS)]
+        blocks: tuple[Table | Picture, ...] = (
+            picture,
+            *curves,
+            *steps_tables(steps, SETTINGS),
+            *growth_tables(grown, SETTINGS),
             *reversed(list(adds_tables(run.table("adds.csv"), SETTINGS))),
             *reversed(list(metrics_tables(metrics, SETTINGS))),
         )
@@ -124,7 +133,7 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
                 id,
                 f"Study (run {label})",
                 "Each model under each of its settings; what varies follows its name.",
-                blocks=(picture, *tables),
+                blocks=blocks,
             )
         )
         findings += list(_setting_findings(largest_set(metrics), label, id))
