@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hyperprobe.probes.pairs.probe import PairsResult, pairs
     from hyperprobe.probes.prompts.asked import SearchOptions
     from hyperprobe.probes.prompts.probe import PromptsResult, prompts
+    from hyperprobe.probes.zero_shot.callback import ProbeCallback
     from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
     from hyperprobe.probes.zero_shot.study import StudyResult, study
     from hyperprobe.render.result import Result
@@ -42,6 +43,7 @@ _MODULES = {
     "LamaResult": "probes.lama.probe",
     "ModelOptions": "options",
     "PairsResult": "probes.pairs.probe",
+    "ProbeCallback": "probes.zero_shot.callback",
     "PromptsResult": "probes.prompts.probe",
     "Result": "render.result",
     "SearchOptions": "probes.prompts.asked",
@@ -75,6 +77,7 @@ __all__ = [
     "LamaResult",
     "ModelOptions",
     "PairsResult",
+    "ProbeCallback",
     "PromptsResult",
     "Result",
     "SearchOptions",

@@ -10,13 +10,14 @@ from scipy.stats import binomtest
 
 import hyperprobe as hp
 from hyperprobe.names import Step
-from hyperprobe.probes.zero_shot import ask, probe
+from hyperprobe.probes.zero_shot import ask, claims, probe
 from hyperprobe.probes.zero_shot.contrasts import question_adds
 from hyperprobe.probes.zero_shot.curves import steps_figure, steps_pictures, with_training_names
 from hyperprobe.probes.zero_shot.outcomes import outcome_tables, right_answers
 from hyperprobe.probes.zero_shot.predictions import predict
 from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
 from hyperprobe.probes.zero_shot.steps import growth, known_steps
+from hyperprobe.statistics.stratified import ALPHA
 from tests.toy_models import ASKED, EXTENDED, Toy, constant, knowing, uneven
 
 EARNED = "the question adds"
@@ -90,29 +91,28 @@ def test_the_report_has_the_curve_and_the_earned_sentence(run: ZeroShotResult, t
     assert {"steps"} <= set(run.figures)
     page = (hp.report([run.folder], results=tmp_path).folder / "report.md").read_text()
     assert "## Over training" in page and "Accuracy of toy over training steps" in page
-    (said,) = {line for line in page.splitlines() if EARNED in line and "asked about one," in line}
-    assert "at step 0 of toy" in said and "at step 1,000" in said
+    said = [line for line in page.splitlines() if EARNED in line and "asked about one," in line]
+    assert any("at step 0 of toy" in line and "at step 1,000" in line for line in said)
 
 
-@pytest.mark.parametrize("make", [constant, uneven])
-def test_growth_is_not_claimed_of_models_that_know_nothing(make):
-    from hyperprobe.probes.zero_shot import claims
-
-    steps = {f"m@step{i}": Step("m", i) for i in range(2)}
-    for seed in range(1):
-        frames = [
-            predict(named(name, make(10 * seed + i)), ASKED, "gold") for i, name in enumerate(steps)
-        ]
-        answers = pd.concat(
-            [frame.assign(model=[m.replace(f"{make(0).name}", n) for m in frame["model"]])
-             for frame, n in zip(frames, steps, strict=True)]
-        ).assign(diagnostic=EXTENDED)  # fmt: skip
-        adds = question_adds(answers)
-        grown = growth(answers, adds, outcome_tables(answers), steps)
-        assert len(grown) == 3
-        for _, row in grown.iterrows():
-            last = adds[(adds["model"] == row["model"]) & (adds["probe"] == row["probe"])].iloc[0]
-            assert claims.growth_sentence(row, last) == ""
+@pytest.mark.parametrize(
+    ("last", "n_claimed"), [(uneven(1), 0), (knowing(1, asked=0.9, alone=0.4), 3)]
+)
+def test_growth_that_a_bias_makes_is_not_claimed(last: Toy, n_claimed: int):
+    """Both last steps are above the first over nouns; one is so by the noise of a category."""
+    names = ("m@step0", "m@step1")
+    steps = {name: Step("m", i) for i, name in enumerate(names)}
+    toys = (named(name, toy) for name, toy in zip(names, (constant(1), last), strict=True))
+    answers = pd.concat([predict(toy, ASKED, "gold") for toy in toys]).assign(diagnostic=EXTENDED)
+    adds = question_adds(answers)
+    grown = growth(answers, adds, outcome_tables(answers), steps)
+    assert len(grown) == 3 and ((grown["adds_low"] > 0) & (grown["p_holm"] < ALPHA)).all()
+    of = adds.set_index(["model", "probe"])
+    said = [
+        claims.growth_sentence(row, of.loc[row["model"], row["probe"]])
+        for _, row in grown.iterrows()
+    ]
+    assert len(list(filter(None, said))) == n_claimed
 
 
 def test_which_models_are_checkpoints_of_one_training():
