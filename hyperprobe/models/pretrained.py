@@ -14,10 +14,16 @@ from hyperprobe.families import FAMILIES
 from hyperprobe.models.embedding import Encoder
 from hyperprobe.models.folders import check_config, check_ids, check_shards, check_tokenizer
 from hyperprobe.models.language import LanguageModel
+from hyperprobe.models.memory import plan, quantized_layers
 from hyperprobe.names import model_path
 from hyperprobe.options import SPREAD, ModelOptions
 
-TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+TORCH_DTYPES = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "int8": torch.bfloat16,  # of what is not quantized
+}
 RANDOM_SEED = 0
 MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
 
@@ -158,7 +164,11 @@ def _read_weights(
     check_shards(name, Path(place.folder))
     if random:
         return _draw_weights(name, config, auto_class, options), []
-    transformers.utils.logging.disable_progress_bar()
+    device = plan(name, config, auto_class, options, _device(options.device))
+    placed = _spread() if device == SPREAD else {}
+    quantized = {}
+    if options.dtype == "int8":
+        quantized["quantization_config"] = transformers.TorchAoConfig(_int8())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -169,14 +179,17 @@ def _read_weights(
                 output_loading_info=True,
                 trust_remote_code=options.trust_remote_code,
                 **place.keywords(),
-                **_placement(place.folder, options),
+                **placed,
+                **quantized,
             )
     except UserError:
         raise
     except Exception as error:
         raise UserError(_explain(name, error)) from error
+    if options.dtype == "int8":
+        _check_quantized(name, model)
     if not getattr(model, "hf_device_map", None):
-        model = to_device(model, options.device)
+        model = to_device(model, device)
     return model, sorted(report["missing_keys"])
 
 
@@ -185,6 +198,7 @@ def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions
     import transformers
 
     _check_size(name, config)
+    device = plan(name, config, auto_class, options, _device(options.device))
     try:
         with warnings.catch_warnings(), torch.random.fork_rng():
             warnings.simplefilter("ignore")
@@ -196,7 +210,9 @@ def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions
             )
     except Exception as error:
         raise UserError(_explain(name, error)) from error
-    return to_device(model, options.device)
+    if options.dtype == "int8":
+        _quantize(name, model)
+    return to_device(model, device)
 
 
 def read_config(name: str, place: Source, trust_remote_code: bool) -> Any:
@@ -268,15 +284,13 @@ def best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _placement(folder: str, options: ModelOptions) -> dict[str, Any]:
-    """`device_map` for a model that is to be, or has to be, spread over several devices."""
-    if options.device == "auto" and torch.cuda.is_available():
-        free, _ = torch.cuda.mem_get_info()
-        spread = _bytes_of_weights(Path(folder), options.dtype) > 0.9 * free
-    else:
-        spread = options.device == SPREAD
-    if not spread:
-        return {}
+def _device(asked: str) -> str:
+    """What the name of a device means on this machine."""
+    return best_device() if asked == "auto" else asked
+
+
+def _spread() -> dict[str, Any]:
+    """What spreads a model over all GPUs and then the CPU. Raises `UserError`."""
     try:
         import accelerate  # noqa: F401
     except ImportError as error:
@@ -286,24 +300,36 @@ def _placement(folder: str, options: ModelOptions) -> dict[str, Any]:
     return {"device_map": "auto"}
 
 
-def _bytes_of_weights(folder: Path, dtype: str) -> int:
-    """The weights' size in this precision; 0 where they are not on disk yet."""
-    from safetensors import safe_open
+def _int8() -> Any:
+    """torchao's setting for weights of 8 bits with a scale for each row. Raises `UserError`."""
+    try:
+        from torchao.quantization import Int8WeightOnlyConfig
+    except ImportError as error:
+        raise UserError("int8 needs the package torchao: pip install torchao") from error
+    return Int8WeightOnlyConfig()
 
-    n_numbers = 0
-    for path in folder.glob("*.safetensors"):
-        with safe_open(path, "pt") as file:
-            for key in file.keys():  # noqa: SIM118
-                size = 1
-                for n in file.get_slice(key).get_shape():
-                    size *= n
-                n_numbers += size
-    return n_numbers * TORCH_DTYPES[dtype].itemsize
+
+def _quantize(name: str, model: Any) -> None:
+    """Quantize weights that were drawn, as transformers does those that it reads."""
+    setting = _int8()
+    from torchao.quantization import quantize_
+
+    _check_quantized(name, model)
+    layers = quantized_layers(model)
+    quantize_(model, setting, filter_fn=lambda module, _: any(module is one for one in layers))
+
+
+def _check_quantized(name: str, model: Any) -> None:
+    if not quantized_layers(model):
+        raise UserError(
+            f"{name} has no layers that int8 quantizes (GPT-2's are of another kind): "
+            "use --dtype bf16"
+        )
 
 
 def to_device(model: Any, device: str) -> Any:
     """The model on a device of this name (`ModelOptions`). Raises `UserError`."""
-    device = best_device() if device in ("auto", SPREAD) else device
+    device = best_device() if device == SPREAD else _device(device)
     try:
         return model.to(device)
     except torch.OutOfMemoryError as error:

@@ -14,7 +14,6 @@ from hyperprobe import cli
 from hyperprobe.cloze import CandidateSet, parse_cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import family, load_model
-from hyperprobe.options import ModelOptions
 from tests.tiny_models import SPREAD, save_model
 
 CLOZE = parse_cloze("A robin is a [MASK].", "robin")
@@ -262,24 +261,3 @@ def test_spread_over_devices(folders, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(UserError, match="pip install accelerate"):
         load_model(str(folders["GPT2"]), device="spread")
-
-
-def test_a_model_larger_than_the_gpu_is_spread(folders, monkeypatch: pytest.MonkeyPatch):
-    from hyperprobe.models import pretrained
-
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100_000, 200_000))
-    monkeypatch.setattr(pretrained, "_bytes_of_weights", lambda folder, dtype: 95_000)
-    folder = str(folders["GPT2"])
-    assert pretrained._placement(folder, ModelOptions("auto")) == {"device_map": "auto"}
-    monkeypatch.setattr(pretrained, "_bytes_of_weights", lambda folder, dtype: 50_000)
-    assert pretrained._placement(folder, ModelOptions("auto")) == {}
-    assert pretrained._placement(folder, ModelOptions("cuda:0")) == {}
-
-
-def test_the_size_of_weights_is_read_without_loading_them(folders):
-    from hyperprobe.models.pretrained import _bytes_of_weights
-
-    model = load_model(str(folders["GPT2"])).model
-    n_numbers = sum(p.numel() for p in model.parameters())
-    assert _bytes_of_weights(folders["GPT2"], "bf16") == 2 * n_numbers
