@@ -261,3 +261,30 @@ def test_spread_over_devices(folders, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(UserError, match="pip install accelerate"):
         load_model(str(folders["GPT2"]), device="spread")
+
+
+@pytest.mark.parametrize("kind", ["bert", "GPT2", "Llama", "T5"])
+def test_weights_that_do_not_fit_beside_the_others(
+    kind: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The disk stands for a second device: the last layers and the head are brought when they
+    are needed."""
+    pytest.importorskip("accelerate")
+    from hyperprobe.models import pretrained
+
+    whole = load_model(str(folders[kind]), device="cpu")
+    size = 4 * sum(p.numel() for p in whole.model.parameters())
+    room = {"max_memory": {"cpu": int(0.8 * size)}, "offload_folder": str(tmp_path)}
+    monkeypatch.setattr(pretrained, "_spread", lambda: {"device_map": "auto", **room})
+    spread = load_model(str(folders[kind]), device="spread")
+    assert set(spread.model.hf_device_map.values()) == {"cpu", "disk"}
+    assert spread.score([CLOZE], BIRDS) == pytest.approx(whole.score([CLOZE], BIRDS), abs=1e-5)
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_two_gpus(folders):
+    pytest.importorskip("accelerate")
+    exact = load_model(str(folders["GPT2"]), device="cpu").score([CLOZE], BIRDS)
+    spread = load_model(str(folders["GPT2"]), device="spread")
+    assert len(set(spread.model.hf_device_map.values())) == 2
+    assert spread.score([CLOZE], BIRDS) == pytest.approx(exact, abs=1e-4)
