@@ -51,7 +51,8 @@ def reference_ranks(
         texts = [cloze.fill(tokenizer.mask_token) for cloze, _ in batch]
         encoded = tokenizer(texts, return_tensors="pt", padding=True)
         with torch.no_grad():
-            log_probs = torch.log_softmax(model(**encoded).logits, dim=-1).cpu()
+            logits = model(**encoded.to(model.device)).logits
+            log_probs = torch.log_softmax(logits, dim=-1).cpu()
         for row, ids, (_, gold) in zip(log_probs, encoded["input_ids"], batch, strict=True):
             slot = (ids == tokenizer.mask_token_id).nonzero()[0, 0]
             filtered = row.index_select(dim=1, index=index)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hyperprobe.probes.pairs.probe import PairsResult, pairs
     from hyperprobe.probes.prompts.asked import SearchOptions
     from hyperprobe.probes.prompts.probe import PromptsResult, prompts
+    from hyperprobe.probes.zero_shot.callback import ProbeCallback
     from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
     from hyperprobe.probes.zero_shot.study import StudyResult
     from hyperprobe.render.result import Result
@@ -43,6 +44,7 @@ _MODULES = {
     "LamaResult": "probes.lama.probe",
     "ModelOptions": "options",
     "PairsResult": "probes.pairs.probe",
+    "ProbeCallback": "probes.zero_shot.callback",
     "PromptsResult": "probes.prompts.probe",
     "Result": "render.result",
     "SearchOptions": "probes.prompts.asked",
@@ -76,6 +78,7 @@ __all__ = [
     "LamaResult",
     "ModelOptions",
     "PairsResult",
+    "ProbeCallback",
     "PromptsResult",
     "Result",
     "SearchOptions",

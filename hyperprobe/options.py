@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from hyperprobe.errors import UserError, quoted
 
-Dtype = Literal["fp32", "bf16"]
+Dtype = Literal["fp32", "bf16", "fp16", "int8"]
 Pll = Literal["within-word", "original", "all-masked"]
 CausalScoring = Literal["full", "continuation"]
 Article = Literal["gold", "fixed", "marginal"]

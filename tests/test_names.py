@@ -15,12 +15,15 @@ from hyperprobe.models import hub
 from hyperprobe.models.load import load_model
 from hyperprobe.names import (
     Prefixed,
+    at_revision,
     distinct_models,
     file_family,
     in_papers_order,
     is_vectors,
     model_path,
     prefixed,
+    split_revision,
+    training_step,
 )
 from hyperprobe.options import check_device
 from hyperprobe.probes.prompts.asked import slug
@@ -172,9 +175,9 @@ def test_without_the_hub_there_is_one_attempt_and_one_line(monkeypatch: pytest.M
         raise OSError("no route")
 
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", unreachable)
-    hub.only_local.cache_clear()
+    hub.find.cache_clear()
     with pytest.raises(UserError, match="no model some/model: .*check the name and the network"):
-        hub.only_local("some/model")
+        hub.find("some/model")
     assert len(calls) == 1 and "some/model" in calls[0][0]
     assert calls[0][1]["timeout"] == hub.SECONDS
 
@@ -211,3 +214,54 @@ def test_the_older_models_come_first_in_the_papers_order():
     assert in_papers_order(asked) == [
         "fconv:f", "transformer-xl:t?memory=none", "elmo:b", "elmo:a", "gpt2", "bert",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("EleutherAI/pythia-70m@step1000", ("EleutherAI/pythia-70m", 1000)),
+        ("olmo@stage1-step5000-tokens21B", ("olmo@stage1", 5000)),
+        ("bloom@global_step0", ("bloom", 0)),
+        ("out@500", ("out", 500)),
+        ("a/out/checkpoint-500/", ("a/out", 500)),
+        ("google/multiberts-seed_0-step_20k", ("google/multiberts-seed_0", 20_000)),
+        ("pythia@main", None),
+        ("pythia@1a2b3c4d5e", None),
+        ("llama-7b", None),
+        ("stepwise-3", None),
+    ],
+)
+def test_the_step_that_a_name_says(name: str, step: tuple[str, int] | None):
+    assert training_step(name) == step
+
+
+def test_a_revision_is_behind_the_last_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert split_revision("random:org/m@refs/pr/1") == ("random:org/m", "refs/pr/1")
+    assert split_revision("elmo:me@host") == ("elmo:me@host", "")
+    assert split_revision("a@../b") == ("a@../b", "")
+    Path("me@host").mkdir()
+    assert split_revision("me@host") == ("me@host", "")
+    assert split_revision("me@host@step1") == ("me@host", "step1")
+    assert at_revision("random:m", "v1") == "random:m@v1"
+    for name, revision in (("m@v1", "v2"), ("m", "v 1"), ("elmo:m", "v1"), ("embedded", "v1")):
+        with pytest.raises(UserError, match="revision"):
+            at_revision(name, revision)
+
+
+def test_where_a_checkpoint_lies(tmp_path: Path):
+    for folder in ("step1", "checkpoint-20", "snapshots/abc"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "refs").mkdir()
+    (tmp_path / "refs" / "main").write_text("abc")
+    (tmp_path / "refs" / "evil").write_text("../step1")
+    for revision, folder in (
+        ("step1", "step1"),
+        ("step20", "checkpoint-20"),
+        ("20", "checkpoint-20"),
+        ("main", "snapshots/abc"),
+        ("abc", "snapshots/abc"),
+    ):
+        assert model_path(f"{tmp_path}@{revision}") == tmp_path / folder
+    for revision in ("step2", "evil"):
+        assert model_path(f"{tmp_path}@{revision}") == Path(f"{tmp_path}@{revision}")

@@ -6,14 +6,21 @@ from typing import Any, Unpack, cast
 
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES, Family
-from hyperprobe.models import pretrained
+from hyperprobe.models import hub, pretrained
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.embedding import Encoder
-from hyperprobe.models.hub import only_local
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.loaded import loaded
+from hyperprobe.models.memory import needs
 from hyperprobe.models.static import StaticModel
-from hyperprobe.names import RANDOM, file_family, is_vectors, model_path, prefixed
+from hyperprobe.names import (
+    RANDOM,
+    file_family,
+    is_vectors,
+    model_path,
+    prefixed,
+    split_revision,
+)
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
 
@@ -53,8 +60,7 @@ def _load(name: str, options: ModelOptions, weights: bool = True) -> ClozeModel:
         return pretrained.language_model_of(name, *held.pair, options, random and weights, about)
     if family := file_family(name):
         return _load_own(name, FAMILIES[family], about, options)
-    folder, local = _folder(name)
-    return pretrained.load_language_model(name, folder, options, random, about, local, weights)
+    return pretrained.load_language_model(name, _place(name), options, random, about, weights)
 
 
 def _load_own(
@@ -106,8 +112,7 @@ def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
         return pretrained.encoder_of(name, *held.pair, options, random, about)
-    folder, local = _folder(name)
-    return pretrained.load_encoder(name, folder, options, random, about, local)
+    return pretrained.load_encoder(name, _place(name), options, random, about)
 
 
 def config_of(name: str, trust_remote_code: bool = False) -> Any:
@@ -115,7 +120,7 @@ def config_of(name: str, trust_remote_code: bool = False) -> Any:
     if held := loaded(name):
         return held.model.config
     _check_transformer(name)
-    return pretrained.read_config(name, *_folder(name), trust_remote_code)
+    return pretrained.read_config(name, _place(name), trust_remote_code)
 
 
 def n_parameters(name: str, trust_remote_code: bool = False) -> int:
@@ -125,7 +130,9 @@ def n_parameters(name: str, trust_remote_code: bool = False) -> int:
         path = model_path(name)
         files = [path] if path.is_file() else path.glob("*")
         return sum(file.stat().st_size for file in files if file.is_file()) // 4
-    return pretrained.n_parameters(name, config_of(name, trust_remote_code), trust_remote_code)
+    options = ModelOptions(trust_remote_code=trust_remote_code)
+    needed = needs(config_of(name, trust_remote_code), "AutoModel", options, on_cpu=True)
+    return needed.n_parameters if needed else 0
 
 
 def family(name: str, trust_remote_code: bool = False) -> str:
@@ -137,14 +144,15 @@ def family(name: str, trust_remote_code: bool = False) -> str:
     return pretrained.family_of(name, config_of(name, trust_remote_code), classes)
 
 
-def _folder(name: str) -> tuple[str, bool]:
-    """What Hugging Face loads for this name, a folder here or a name on the hub, and whether
-    the hub is left alone. Raises `UserError` for a name of neither."""
+def _place(name: str) -> pretrained.Source:
+    """What Hugging Face loads for this name, a folder here or a model of the hub. Raises
+    `UserError` for a name of neither."""
     path = model_path(name)
     if path.is_dir():
-        return str(path), True
+        return pretrained.Source(str(path))
     name = name.removeprefix(RANDOM)
-    return name, only_local(name)
+    folder, revision = split_revision(name)
+    return pretrained.Source(folder, *hub.find(name), revision or "main")
 
 
 def identify(name: str) -> dict[str, Any]:

@@ -71,6 +71,11 @@ def loaded(name: str) -> Loaded | None:
     return _LOADED.get(name.removeprefix(RANDOM))
 
 
+def forget(name: str) -> None:
+    """Let go of a model, whose name then means nothing; for weights that are about to change."""
+    _LOADED.pop(name, None)
+
+
 def _name(model: Any) -> str:
     if isinstance(model, str):
         return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -14,59 +14,73 @@ from hyperprobe.families import FAMILIES
 from hyperprobe.models.embedding import Encoder
 from hyperprobe.models.folders import check_config, check_ids, check_shards, check_tokenizer
 from hyperprobe.models.language import LanguageModel
+from hyperprobe.models.memory import plan, quantized_layers
 from hyperprobe.names import model_path
 from hyperprobe.options import SPREAD, ModelOptions
 
-TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+TORCH_DTYPES = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "int8": torch.bfloat16,  # of what is not quantized
+}
 RANDOM_SEED = 0
 MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
 
 
+class Source(NamedTuple):
+    """Where transformers finds a model: a folder or a name on the hub, whether the hub is left
+    alone, and the branch, tag or commit there, which `commit` resolves."""
+
+    folder: str
+    local: bool = True
+    commit: str | None = None
+    revision: str = "main"
+
+    def keywords(self) -> dict[str, Any]:
+        """What `from_pretrained` is told of it."""
+        return {"local_files_only": self.local, "revision": self.revision}
+
+
 def load_language_model(
     name: str,
-    folder: str,
+    place: Source,
     options: ModelOptions,
     random: bool,
     about: dict[str, Any],
-    local: bool,
     weights: bool = True,
 ) -> LanguageModel:
-    """The model in `folder` (or of that hub name), called `name`; with random weights of a
-    fixed seed if asked, or without any `weights`. `about` goes into its description; `local`
-    leaves the hub alone. Raises `UserError`."""
-    config = read_config(name, folder, local, options.trust_remote_code)
+    """The model in `place`, called `name`; with random weights of a fixed seed if asked, or
+    without any `weights`. `about` goes into its description. Raises `UserError`."""
+    config = read_config(name, place, options.trust_remote_code)
     made = _class_of(family_of(name, config))
-    tokenizer = _read_tokenizer(name, folder, options, local)
+    tokenizer = _read_tokenizer(name, place, options)
     _check_slot(name, made, tokenizer)
     if weights:
-        model, missing = _read_weights(
-            name, folder, options, random, config, made.auto_class, local
-        )
+        model, missing = _read_weights(name, place, options, random, config, made.auto_class)
         if missing:
             raise UserError(_explain_missing(name, config, missing))
     else:
         with torch.device("meta"):
             model = _of_config(name, config, made.auto_class, options)
     check_ids(name, model, tokenizer)
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    return made.made(name, model, tokenizer, source, options)
+    return made.made(name, model, tokenizer, {**about, "revision": place.commit}, options)
 
 
 def load_encoder(
-    name: str, folder: str, options: ModelOptions, random: bool, about: dict[str, Any], local: bool
+    name: str, place: Source, options: ModelOptions, random: bool, about: dict[str, Any]
 ) -> Encoder:
     """A model of any family without its head. Arguments as in `load_language_model`.
 
     Of a sequence-to-sequence model it is the encoder.
     """
-    config = read_config(name, folder, local, options.trust_remote_code)
-    tokenizer = _read_tokenizer(name, folder, options, local)
-    model, missing = _read_weights(name, folder, options, random, config, "AutoModel", local)
+    config = read_config(name, place, options.trust_remote_code)
+    tokenizer = _read_tokenizer(name, place, options)
+    model, missing = _read_weights(name, place, options, random, config, "AutoModel")
     # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
     if missing := [key for key in missing if "pooler" not in key]:
         raise UserError(_incomplete(name, missing, "it is no transformer"))
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    return _encoder(name, model, tokenizer, source)
+    return _encoder(name, model, tokenizer, {**about, "revision": place.commit})
 
 
 def load_span_model(folder: str, options: ModelOptions) -> tuple[Any, Any]:
@@ -74,10 +88,11 @@ def load_span_model(folder: str, options: ModelOptions) -> tuple[Any, Any]:
 
     Raises `UserError` for a folder with anything else.
     """
-    config = read_config(folder, folder, True, options.trust_remote_code)
-    tokenizer = _read_tokenizer(folder, folder, options, True)
+    place = Source(folder)
+    config = read_config(folder, place, options.trust_remote_code)
+    tokenizer = _read_tokenizer(folder, place, options)
     auto_class = "AutoModelForQuestionAnswering"
-    model, missing = _read_weights(folder, folder, options, False, config, auto_class, True)
+    model, missing = _read_weights(folder, place, options, False, config, auto_class)
     if missing:
         raise UserError(_incomplete(folder, missing, "it answers no questions"))
     if not tokenizer.is_fast:
@@ -105,8 +120,7 @@ def language_model_of(
             f"load it with transformers.{made.auto_class}"
         )
     check_ids(name, network, tokenizer)
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    return made.made(name, network, tokenizer, source, options)
+    return made.made(name, network, tokenizer, about, options)
 
 
 def encoder_of(
@@ -116,8 +130,7 @@ def encoder_of(
     config = network.config
     check_tokenizer(name, tokenizer)
     model = _draw_weights(name, config, "AutoModel", options) if random else network.base_model
-    source = {**about, "revision": getattr(config, "_commit_hash", None)}
-    return _encoder(name, model, tokenizer, source)
+    return _encoder(name, model, tokenizer, about)
 
 
 def _class_of(family: str) -> type[LanguageModel]:
@@ -132,7 +145,7 @@ def _encoder(name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> E
     return Encoder(model.eval(), tokenizer, source)
 
 
-def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) -> Any:
+def _read_tokenizer(name: str, place: Source, options: ModelOptions) -> Any:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
@@ -140,7 +153,7 @@ def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tokenizer = transformers.AutoTokenizer.from_pretrained(
-                folder, trust_remote_code=options.trust_remote_code, local_files_only=local
+                place.folder, trust_remote_code=options.trust_remote_code, **place.keywords()
             )
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -152,48 +165,52 @@ def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) 
 
 
 def _read_weights(
-    name: str,
-    folder: str,
-    options: ModelOptions,
-    random: bool,
-    config: Any,
-    auto_class: str,
-    local: bool,
+    name: str, place: Source, options: ModelOptions, random: bool, config: Any, auto_class: str
 ) -> tuple[Any, list[str]]:
     """The model on its device, and the keys that it lacks weights for."""
     import transformers
 
-    check_shards(name, Path(folder))
+    check_shards(name, Path(place.folder))
     if random:
         return _draw_weights(name, config, auto_class, options), []
-    transformers.utils.logging.disable_progress_bar()
+    device = plan(name, config, auto_class, options, _device(options.device))
+    placed = _spread() if device == SPREAD else {}
+    quantized = {}
+    if options.dtype == "int8":
+        quantized["quantization_config"] = transformers.TorchAoConfig(_int8())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model, report = getattr(transformers, auto_class).from_pretrained(
-                folder,
+                place.folder,
                 dtype=TORCH_DTYPES[options.dtype],
                 use_safetensors=True,
                 output_loading_info=True,
-                local_files_only=local,
                 trust_remote_code=options.trust_remote_code,
-                **_placement(folder, options),
+                **place.keywords(),
+                **placed,
+                **quantized,
             )
     except UserError:
         raise
     except Exception as error:
         raise UserError(_explain(name, error)) from error
+    if options.dtype == "int8":
+        _check_quantized(name, model)
     if not getattr(model, "hf_device_map", None):
-        model = to_device(model, options.device)
+        model = to_device(model, device)
     return model, sorted(report["missing_keys"])
 
 
 def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions) -> Any:
     """A model of this configuration on its device, with random weights of a fixed seed."""
+    device = plan(name, config, auto_class, options, _device(options.device))
     with torch.random.fork_rng():
         torch.manual_seed(RANDOM_SEED)
         model = _of_config(name, config, auto_class, options)
-    return to_device(model, options.device)
+    if options.dtype == "int8":
+        _quantize(name, model)
+    return to_device(model, device)
 
 
 def _of_config(name: str, config: Any, auto_class: str, options: ModelOptions) -> Any:
@@ -213,27 +230,19 @@ def _of_config(name: str, config: Any, auto_class: str, options: ModelOptions) -
         raise UserError(_explain(name, error)) from error
 
 
-def read_config(name: str, folder: str, local: bool, trust_remote_code: bool) -> Any:
-    """The model's config; `local` leaves the hub alone. Raises `UserError`."""
-    if Path(folder).is_dir():
-        check_config(name, Path(folder))
+def read_config(name: str, place: Source, trust_remote_code: bool) -> Any:
+    """The model's config. Raises `UserError`."""
+    if Path(place.folder).is_dir():
+        check_config(name, Path(place.folder))
     import transformers
 
     transformers.utils.logging.set_verbosity_error()
     try:
         return transformers.AutoConfig.from_pretrained(
-            folder, trust_remote_code=trust_remote_code, local_files_only=local
+            place.folder, trust_remote_code=trust_remote_code, **place.keywords()
         )
     except Exception as error:
         raise UserError(_explain(name, error)) from error
-
-
-def n_parameters(name: str, config: Any, trust_remote_code: bool) -> int:
-    """How many numbers a network of this configuration has, without its head."""
-    options = ModelOptions(trust_remote_code=trust_remote_code)
-    with torch.device("meta"):
-        network = _of_config(name, config, "AutoModel", options)
-    return sum(p.numel() for p in network.parameters())
 
 
 def family_of(name: str, config: Any, classes: Sequence[str] | None = None) -> str:
@@ -290,15 +299,13 @@ def best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _placement(folder: str, options: ModelOptions) -> dict[str, Any]:
-    """`device_map` for a model that is to be, or has to be, spread over several devices."""
-    if options.device == "auto" and torch.cuda.is_available():
-        free, _ = torch.cuda.mem_get_info()
-        spread = _bytes_of_weights(Path(folder), options.dtype) > 0.9 * free
-    else:
-        spread = options.device == SPREAD
-    if not spread:
-        return {}
+def _device(asked: str) -> str:
+    """What the name of a device means on this machine."""
+    return best_device() if asked == "auto" else asked
+
+
+def _spread() -> dict[str, Any]:
+    """What spreads a model over all GPUs and then the CPU. Raises `UserError`."""
     try:
         import accelerate  # noqa: F401
     except ImportError as error:
@@ -308,24 +315,36 @@ def _placement(folder: str, options: ModelOptions) -> dict[str, Any]:
     return {"device_map": "auto"}
 
 
-def _bytes_of_weights(folder: Path, dtype: str) -> int:
-    """The weights' size in this precision; 0 where they are not on disk yet."""
-    from safetensors import safe_open
+def _int8() -> Any:
+    """torchao's setting for weights of 8 bits with a scale for each row. Raises `UserError`."""
+    try:
+        from torchao.quantization import Int8WeightOnlyConfig
+    except ImportError as error:
+        raise UserError("int8 needs the package torchao: pip install torchao") from error
+    return Int8WeightOnlyConfig()
 
-    n_numbers = 0
-    for path in folder.glob("*.safetensors"):
-        with safe_open(path, "pt") as file:
-            for key in file.keys():  # noqa: SIM118
-                size = 1
-                for n in file.get_slice(key).get_shape():
-                    size *= n
-                n_numbers += size
-    return n_numbers * TORCH_DTYPES[dtype].itemsize
+
+def _quantize(name: str, model: Any) -> None:
+    """Quantize weights that were drawn, as transformers does those that it reads."""
+    setting = _int8()
+    from torchao.quantization import quantize_
+
+    _check_quantized(name, model)
+    layers = quantized_layers(model)
+    quantize_(model, setting, filter_fn=lambda module, _: any(module is one for one in layers))
+
+
+def _check_quantized(name: str, model: Any) -> None:
+    if not quantized_layers(model):
+        raise UserError(
+            f"{name} has no layers that int8 quantizes (GPT-2's are of another kind): "
+            "use --dtype bf16"
+        )
 
 
 def to_device(model: Any, device: str) -> Any:
     """The model on a device of this name (`ModelOptions`). Raises `UserError`."""
-    device = best_device() if device in ("auto", SPREAD) else device
+    device = best_device() if device == SPREAD else _device(device)
     try:
         return model.to(device)
     except torch.OutOfMemoryError as error:
@@ -366,6 +385,8 @@ def _explain(name: str, error: BaseException) -> str:
         )
     if "trust_remote_code" in text:
         return f"{name} runs code of its own: pass --trust-remote-code if you trust its authors"
+    if "safetensors" in text:
+        return f"{name} has no weights in safetensors, and pickles are not read: convert it"
     return (
         f"no model {name}: it is neither a folder nor a file here, nor in the local Hugging Face "
         "cache, nor could it be fetched from the hub: check the name and the network"

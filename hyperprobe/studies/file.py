@@ -28,7 +28,7 @@ from pydantic import (
 from hyperprobe import registry
 from hyperprobe.documents import Document, check, read_toml
 from hyperprobe.errors import UserError
-from hyperprobe.names import EMBEDDED, file_family
+from hyperprobe.names import EMBEDDED, at_revision, file_family, split_revision
 from hyperprobe.options import StudyKeywords
 from hyperprobe.probes.zero_shot.tables import SETTINGS
 
@@ -106,8 +106,10 @@ def with_revisions(models: Sequence[str], revisions: Sequence[str]) -> list[str]
     ships and files of other families have none, and a name may have its own already."""
     named = []
     for name in models:
-        alone = not revisions or "@" in name or name == EMBEDDED or file_family(name)
-        named += [name] if alone else [f"{name}@{revision}" for revision in revisions]
+        alone = split_revision(name)[1] or name == EMBEDDED or file_family(name)
+        named += (
+            [at_revision(name, one) for one in revisions] if revisions and not alone else [name]
+        )
     return named
 
 

@@ -8,6 +8,7 @@ from benchmarks import (
     documents,
     facts,
     false_claims,
+    gpu,
     kills,
     lama_models,
     parity,
@@ -71,6 +72,24 @@ def test_parity(capsys: pytest.CaptureFixture[str]):
 def test_consistency(capsys: pytest.CaptureFixture[str]):
     consistency.main(["--layers", "1", "--width", "64", "--diagnostic", "lm-diagnostic"])
     assert "ratio:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shape", ["bert-base", "pythia-1b", "llama-7b"])
+def test_gpu(shape: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(facts, "build_diagnostic", lambda name, size: load_diagnostic(name))
+    some, _ = facts.hypernymy_facts(6, 0)
+    few = [(cloze, WORDS.words[i % len(WORDS)]) for i, (cloze, _) in enumerate(some)]
+    monkeypatch.setattr(gpu, "hypernymy_facts", lambda n, seed: (few[:n], WORDS))
+    monkeypatch.setattr(facts, "BERT_BASE_VOCABULARY", 200)
+    asked: list[str] = []
+    monkeypatch.setattr(gpu, "ask_consistently", lambda *_: asked.append("consistency"))
+    monkeypatch.setattr(gpu, "ask_zero_shot", lambda *_: asked)
+    words = ["--shape", shape, "--device", "cpu", "--facts", "6", "--check", "4"]
+    gpu.main([*words, "--divide", "64", "--diagnostic", "lm-diagnostic"])
+    out = capsys.readouterr().out
+    assert "the same best candidate for 4 of 4" in out
+    assert f"{shape} on cpu, fp32: 6 of 6 ranks equal the reference's" in out
+    assert f"{shape} on cpu, bf16: lama" in out and asked == ["consistency"] * 2
 
 
 def test_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

@@ -14,7 +14,6 @@ from hyperprobe import cli
 from hyperprobe.cloze import CandidateSet, parse_cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import family, load_model
-from hyperprobe.options import ModelOptions
 from tests.tiny_models import SPREAD, save_model
 
 CLOZE = parse_cloze("A robin is a [MASK].", "robin")
@@ -264,22 +263,28 @@ def test_spread_over_devices(folders, monkeypatch: pytest.MonkeyPatch):
         load_model(str(folders["GPT2"]), device="spread")
 
 
-def test_a_model_larger_than_the_gpu_is_spread(folders, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("kind", ["bert", "GPT2", "Llama", "T5"])
+def test_weights_that_do_not_fit_beside_the_others(
+    kind: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The disk stands for a second device: the last layers and the head are brought when they
+    are needed."""
+    pytest.importorskip("accelerate")
     from hyperprobe.models import pretrained
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (100_000, 200_000))
-    monkeypatch.setattr(pretrained, "_bytes_of_weights", lambda folder, dtype: 95_000)
-    folder = str(folders["GPT2"])
-    assert pretrained._placement(folder, ModelOptions("auto")) == {"device_map": "auto"}
-    monkeypatch.setattr(pretrained, "_bytes_of_weights", lambda folder, dtype: 50_000)
-    assert pretrained._placement(folder, ModelOptions("auto")) == {}
-    assert pretrained._placement(folder, ModelOptions("cuda:0")) == {}
+    whole = load_model(str(folders[kind]), device="cpu")
+    size = 4 * sum(p.numel() for p in whole.model.parameters())
+    room = {"max_memory": {"cpu": int(0.8 * size)}, "offload_folder": str(tmp_path)}
+    monkeypatch.setattr(pretrained, "_spread", lambda: {"device_map": "auto", **room})
+    spread = load_model(str(folders[kind]), device="spread")
+    assert set(spread.model.hf_device_map.values()) == {"cpu", "disk"}
+    assert spread.score([CLOZE], BIRDS) == pytest.approx(whole.score([CLOZE], BIRDS), abs=1e-5)
 
 
-def test_the_size_of_weights_is_read_without_loading_them(folders):
-    from hyperprobe.models.pretrained import _bytes_of_weights
-
-    model = load_model(str(folders["GPT2"])).model
-    n_numbers = sum(p.numel() for p in model.parameters())
-    assert _bytes_of_weights(folders["GPT2"], "bf16") == 2 * n_numbers
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_two_gpus(folders):
+    pytest.importorskip("accelerate")
+    exact = load_model(str(folders["GPT2"]), device="cpu").score([CLOZE], BIRDS)
+    spread = load_model(str(folders["GPT2"]), device="spread")
+    assert len(set(spread.model.hf_device_map.values())) == 2
+    assert spread.score([CLOZE], BIRDS) == pytest.approx(exact, abs=1e-4)

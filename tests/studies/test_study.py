@@ -129,7 +129,7 @@ def test_files_of_one_name_do_not_overwrite_each_other(models: list[str], tmp_pa
         ("models = ['']", "models: must be a text or a list of texts"),
         ("models = 2020-01-01", "models: must be a text or a list of texts"),
         ("settings = 'gold'", "settings: .* a valid dictionary"),
-        ("[settings]\ndtype = 32", "dtype.0: should be 'fp32' or 'bf16', not 32"),
+        ("[settings]\ndtype = 32", "dtype.0: should be 'fp32', .* not 32"),
         ("models = " + "[" * 2000 + "]" * 2000, "bad.toml: not TOML"),
         ("models = " + "9" * 5000, "bad.toml: "),
         ("[settings]\nbatch = '1'", "unknown setting batch: choose from article"),

@@ -131,6 +131,10 @@ def plan_prompts(
     options = ModelOptions(**keywords)
     asked = tuple(dict.fromkeys([MANUAL, *methods]))
     given = check_asked(models, asked, controls, search, seed)
+    if FINETUNE in asked and options.dtype == "int8":
+        raise UserError(
+            "finetune trains all weights, and those of int8 are fixed: use another --dtype"
+        )
     data = Path(data)
     check_data(data)
     load_sources(sources, data, relations)

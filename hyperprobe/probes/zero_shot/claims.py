@@ -7,6 +7,8 @@ interval over categories, and its Holm-adjusted test. (A model that knows nothin
 categories for reasons that calibration does not take away, such as rare nouns or wider noise. Then
 its gain comes from those categories, and the interval over categories contains 0.) Systematicity is
 claimed where the question adds to both numbers at once and success goes together within categories.
+Growth over training is claimed by the same rules for the difference of what the question adds, and
+where it adds something at the last step.
 """
 
 from __future__ import annotations
@@ -60,6 +62,19 @@ def adds_sentence(row: pd.Series) -> str:
         f"asked {asked}, {row['model']} is right on {row['calibrated']:.1f} % of {n} nouns, and "
         f"from {what} on {row['control_calibrated']:.1f} %: {effect}, so that the question is not "
         "shown to add anything."
+    )
+
+
+def growth_sentence(row: pd.Series, last: pd.Series) -> str:
+    """How what the question adds grows from the first step of a training to the last, of which
+    `last` is the row of `adds`; empty where that is not shown."""
+    if not (adds(row) and adds(last)):
+        return ""
+    return (
+        f"asked {ASKED[str(row['probe'])]}, the question adds {row['adds_first']:.1f} points at "
+        f"step {int(row['first']):,} of {row['training']} and {row['adds_last']:.1f} at step "
+        f"{int(row['last']):,}: {row['adds']:+.1f} points {_ends(row, 'adds')}; also beyond these "
+        f"categories {_ends(row, 'adds_categories')}."
     )
 
 

@@ -81,21 +81,27 @@ def _contrast(
     right: pd.Series, control: pd.Series, items: pd.DataFrame, seed: int
 ) -> dict[str, Any]:
     both = pd.DataFrame({"probe": right, "control": control}).dropna()
-    about = items.reindex(both.index)
-    difference = (both["probe"] - both["control"]).to_numpy()
-    over = interval_over_clusters(difference, about["hypernym"], differences=True)
     only_probe, only_control, p = mcnemar_exact(both["probe"] == 1, both["control"] == 1)
     return {
         "n_items": len(both),
         **share_columns("calibrated", both["probe"]),
         "control_calibrated": 100 * both["control"].mean(),
-        **paired_columns("adds", difference, about["synset"], seed),
-        "adds_categories_low": 100 * over.low,
-        "adds_categories_high": 100 * over.high,
-        "adds_design_effect": over.design_effect,
+        **effect_columns(both["probe"] - both["control"], items.reindex(both.index), seed),
         "only_probe": only_probe,
         "only_control": only_control,
         "p_value": p,
+    }
+
+
+def effect_columns(difference: pd.Series, about: pd.DataFrame, seed: int = 0) -> dict[str, float]:
+    """`adds`: the mean of a difference [n_items] in points, with its intervals over synsets and
+    over categories, of which `about` says each item's."""
+    over = interval_over_clusters(difference.to_numpy(), about["hypernym"], differences=True)
+    return {
+        **paired_columns("adds", difference.to_numpy(), about["synset"], seed),
+        "adds_categories_low": 100 * over.low,
+        "adds_categories_high": 100 * over.high,
+        "adds_design_effect": over.design_effect,
     }
 
 

@@ -8,7 +8,7 @@ majority class, the control prompt and static vectors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Unpack
@@ -31,8 +31,10 @@ from hyperprobe.options import (
 from hyperprobe.probes.zero_shot import report
 from hyperprobe.probes.zero_shot.ask import Setting, Unit, cells_of, predictions_of, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
+from hyperprobe.probes.zero_shot.curves import growth_tables, steps_pictures, steps_tables
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
 from hyperprobe.probes.zero_shot.outcomes import outcome_tables
+from hyperprobe.probes.zero_shot.steps import growth, known_steps, over_steps
 from hyperprobe.probes.zero_shot.tables import (
     adds_tables,
     category_table,
@@ -64,6 +66,8 @@ class ZeroShotResult(Result):
     systematic: pd.DataFrame
     mcnemar: pd.DataFrame
     breakdown: pd.DataFrame
+    steps: pd.DataFrame = field(default_factory=pd.DataFrame)  # of checkpoints, where there are
+    growth: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @classmethod
     def read(cls, run: FinishedRun) -> ZeroShotResult:
@@ -73,6 +77,7 @@ class ZeroShotResult(Result):
             run.table("predictions.parquet", ("diagnostic", "model", "probe", "item")),
             run.table("metrics.csv", ("diagnostic", "model", "n_items", "singular")),
             *(run.table(f"{name}.csv") for name in ("adds", "systematic", "mcnemar", "breakdown")),
+            *(run.table(f"{name}.csv") for name in ("steps", "growth") if run.has(f"{name}.csv")),
         )
 
     def tables(self, paired: bool = False) -> list[Table]:
@@ -92,6 +97,8 @@ class ZeroShotResult(Result):
         )
         yield from without_repeated_captions(adds_tables(of["adds"]))
         yield from metrics_tables(of["metrics"])
+        yield from steps_tables(self.steps)
+        yield from growth_tables(self.growth)
         if paired:  # few items say little of this: only the largest set is shown
             shown = on_largest_set(of)
             yield from systematic_tables(shown["systematic"])
@@ -162,9 +169,13 @@ def _finish(
         "mcnemar": compare_models(table, right),
         "breakdown": breakdown(table, right),
     }
+    if steps := known_steps([unit.name for unit in units]):
+        tables["steps"] = over_steps(table, metrics, adds, steps)
+        tables["growth"] = growth(table, adds, right, steps, seed)
     files = {f"{name}.csv": frame for name, frame in tables.items()}
     short = with_short_names({"metrics": metrics, "adds": adds})
-    drawn = draw_once(run, lambda: report.pictures(**short))
+    curves = tables.get("steps", pd.DataFrame())
+    drawn = draw_once(run, lambda: [*report.pictures(**short), *steps_pictures(curves)])
     run.finish(
         {"predictions.parquet": table, **files, "confusion.csv": confusion(table)}, seed, drawn
     )

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pandas as pd
 
 from hyperprobe.names import EMBEDDED
 from hyperprobe.probes.zero_shot import claims
 from hyperprobe.probes.zero_shot.claims import PAIRED
+from hyperprobe.probes.zero_shot.curves import (
+    growth_tables,
+    steps_pictures,
+    steps_tables,
+    with_training_names,
+)
 from hyperprobe.probes.zero_shot.figures import accuracy_figure, adds_figure
 from hyperprobe.probes.zero_shot.metrics import HEADLINE
 from hyperprobe.probes.zero_shot.naming import Naming, name_models
@@ -28,11 +35,11 @@ from hyperprobe.probes.zero_shot.tables import (
     with_settings,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
-from hyperprobe.render.table import RUN, source_of, without_repeated_captions
+from hyperprobe.render.table import RUN, Table, source_of, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 
 Frames = Mapping[str, pd.DataFrame]
-ADDS, SYSTEMATIC = "adds", "systematic"
+ADDS, SYSTEMATIC, TRAINING = "adds", "systematic", "training"
 N_NAMED = 6  # models in one section
 # The tables of a run, and columns that each must have.
 TABLES: dict[str, tuple[str, ...]] = {
@@ -42,6 +49,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "mcnemar": ("diagnostic", "metric", "model", "other", "p_value", "p_holm"),
     "breakdown": ("diagnostic", "model", "by", "value", "n_items", "singular", "plural"),
 }
+OF_CHECKPOINTS = ("steps", "growth")  # tables of the runs that asked several of one training
+NO_ROWS = pd.DataFrame(columns=["diagnostic"])
 PICTURE = (
     "Every model, calibrated: nothing is right for a liking of some categories alone. Paired asks "
     "for the singular and the plural of the same noun. Bars are 95 % intervals over nouns."
@@ -57,6 +66,9 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
     """The part of zero-shot runs: what the models know, and whether it is systematic."""
     naming = naming_of(runs)
     tables = {name: naming.apply(together(runs, name, needs)) for name, needs in TABLES.items()}
+    for name in OF_CHECKPOINTS:
+        having = {label: run for label, run in runs.items() if run.has(f"{name}.csv")}
+        tables[name] = naming.apply(together(having, name)) if having else NO_ROWS
     metrics, largest = tables["metrics"], on_largest_set(tables)
     return Part(
         _headline(largest),
@@ -104,7 +116,15 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
         picture = Picture(
             f"{id}-accuracy", accuracy_figure(largest), PICTURE, source_of(largest, "metrics.csv")
         )
-        tables = (
+        steps, grown = (
+            run.table(f"{n}.csv") if run.has(f"{n}.csv") else NO_ROWS for n in OF_CHECKPOINTS
+        )
+        curves = [replace(one, name=f"{id}-{one.name}") for one in steps_pictures(steps, SETTINGS)]
+        blocks: tuple[Table | Picture, ...] = (
+            picture,
+            *curves,
+            *steps_tables(steps, SETTINGS),
+            *growth_tables(grown, SETTINGS),
             *reversed(list(adds_tables(run.table("adds.csv"), SETTINGS))),
             *reversed(list(metrics_tables(metrics, SETTINGS))),
         )
@@ -113,7 +133,7 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
                 id,
                 f"Study (run {label})",
                 "Each model under each of its settings; what varies follows its name.",
-                blocks=(picture, *tables),
+                blocks=blocks,
             )
         )
         findings += list(_setting_findings(largest_set(metrics), label, id))
@@ -175,6 +195,10 @@ def _findings(largest: Frames) -> Iterator[Finding]:
         if in_both is not None:
             text = claims.systematic_sentence(name, in_both, together_row)
             yield Finding("Systematic?", text, str(in_both[RUN]), SYSTEMATIC, name)
+    for _, row in with_training_names(largest["growth"]).iterrows():
+        last = _row(added, largest["growth"]["model"][row.name], str(row["probe"]))
+        if last is not None and (text := claims.growth_sentence(row, last)):
+            yield Finding("Over training", text, str(row[RUN]), TRAINING, str(last["model"]))
 
 
 def _sections(tables: Frames, largest: Frames) -> Iterator[Section]:
@@ -195,6 +219,17 @@ def _sections(tables: Frames, largest: Frames) -> Iterator[Section]:
         "stop too), and vectors compare words.",
         blocks=(pictured[-1], *reversed(list(metrics_tables(metrics)))),
     )
+    if len(tables["steps"]):
+        yield Section(
+            TRAINING,
+            "Over training",
+            "Checkpoints of one model, by the training step in their names.",
+            blocks=(
+                *steps_pictures(tables["steps"]),
+                *steps_tables(tables["steps"]),
+                *growth_tables(tables["growth"]),
+            ),
+        )
     yield Section(
         SYSTEMATIC,
         "Is it systematic?",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -16,7 +16,7 @@ from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.sets import DiagnosticSet, default_article, load_sets
 from hyperprobe.families import FAMILIES
 from hyperprobe.models.load import family, identify
-from hyperprobe.names import EMBEDDED, StrPath, distinct_models, listed
+from hyperprobe.names import EMBEDDED, Step, StrPath, distinct_models, listed
 from hyperprobe.options import (
     ARTICLES,
     CAUSAL_SCORINGS,
@@ -35,8 +35,10 @@ from hyperprobe.options import (
 )
 from hyperprobe.probes.zero_shot.ask import Setting, Unit, cells_of, predictions_of, with_baselines
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
+from hyperprobe.probes.zero_shot.curves import growth_tables, steps_tables
 from hyperprobe.probes.zero_shot.metrics import compare_models, summarise
 from hyperprobe.probes.zero_shot.outcomes import Outcomes, outcome_tables
+from hyperprobe.probes.zero_shot.steps import growth, known_steps, over_steps
 from hyperprobe.probes.zero_shot.tables import (
     SETTINGS,
     adds_tables,
@@ -67,6 +69,8 @@ class StudyResult(Result):
     adds: pd.DataFrame
     systematic: pd.DataFrame
     mcnemar: pd.DataFrame
+    steps: pd.DataFrame = field(default_factory=pd.DataFrame)  # of checkpoints, where there are
+    growth: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @classmethod
     def read(cls, run: FinishedRun) -> StudyResult:
@@ -76,13 +80,19 @@ class StudyResult(Result):
             run.table("predictions.parquet", ("diagnostic", "model", "probe", "item")),
             run.table("metrics.csv", ("diagnostic", "model", "n_items", "singular", *SETTINGS)),
             *(run.table(f"{name}.csv") for name in ("adds", "systematic", "mcnemar")),
+            *(run.table(f"{name}.csv") for name in ("steps", "growth") if run.has(f"{name}.csv")),
         )
 
     def tables(self) -> list[Table]:
         """What the question adds, and accuracy on each set, under each setting."""
         of = with_short_names({"metrics": self.metrics, "adds": self.adds})
         added = without_repeated_captions(adds_tables(of["adds"], SETTINGS))
-        return [*added, *metrics_tables(of["metrics"], SETTINGS)]
+        return [
+            *added,
+            *metrics_tables(of["metrics"], SETTINGS),
+            *steps_tables(self.steps, SETTINGS),
+            *growth_tables(self.growth, SETTINGS),
+        ]
 
 
 def plan_settings(
@@ -168,10 +178,12 @@ def _tables(
         )
 
     outcomes: dict[int, Outcomes] = {}
+    added: dict[int, pd.DataFrame] = {}
     for unit, rows in table.groupby("unit", sort=False):
         number = int(str(unit))
         own = outcomes[number] = outcome_tables(rows)
         settings, adds = varied[number], question_adds(rows, seed, own)
+        added[number] = adds
         add("metrics", with_adds(summarise(rows, table, own), adds), settings)
         add("adds", adds, settings)
         add("systematic", systematicity(rows, own), settings)
@@ -179,12 +191,29 @@ def _tables(
         asked = [number for number, some in varied.items() if some.items() <= settings.items()]
         of_all = {key: right for number in asked for key, right in outcomes[number].items()}
         add("mcnemar", compare_models(table[table["unit"].isin(asked)], of_all), settings)
+    steps = known_steps([unit.name for unit in units])
+    for numbers in _checkpoints(units, steps):
+        of_all = {key: right for number in numbers for key, right in outcomes[number].items()}
+        rows, adds = table[table["unit"].isin(numbers)], pd.concat(added[n] for n in numbers)
+        add("growth", growth(rows, adds, of_all, steps, seed), varied[numbers[0]])
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
     for name, frame in tables.items():
         tables[name] = _sorted(frame, diagnostics)
         if "p_value" in frame:  # one family over all settings
             tables[name] = with_holm(tables[name])
+    if steps:
+        metrics, adds = tables["metrics"], tables["adds"]
+        tables["steps"] = over_steps(table, metrics, adds, steps, SETTINGS)
     return tables
+
+
+def _checkpoints(units: Sequence[Unit], steps: Mapping[str, Step]) -> list[list[int]]:
+    """The numbers of the units of each training under each of its settings."""
+    found: dict[str, list[int]] = {}
+    for number, unit in enumerate(units):
+        if step := steps.get(unit.name):
+            found.setdefault(f"{step.training} {json.dumps(unit.varied)}", []).append(number)
+    return [numbers for numbers in found.values() if len(numbers) > 1]
 
 
 def _varied(units: Sequence[Unit]) -> dict[int, Mapping[str, str]]:
