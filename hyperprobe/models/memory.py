@@ -141,7 +141,10 @@ def free_memory(device: str) -> int | None:
         cpu = free_memory("cpu")
         return None if cpu is None else cpu + sum(gpus)
     if device.startswith("cuda"):
-        return int(torch.cuda.mem_get_info(torch.device(device))[0])
+        try:
+            return int(torch.cuda.mem_get_info(torch.device(device))[0])
+        except (RuntimeError, AssertionError):  # it is not there, which is said when it is used
+            return None
     return _free_ram() if device == "cpu" else None
 
 
