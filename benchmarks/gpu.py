@@ -31,7 +31,7 @@ from transformers import (
 
 from benchmarks.facts import Fact, hypernymy_facts, random_bert_base
 from benchmarks.scoring import REFERENCE_BATCH, REFERENCE_TOP, reference_ranks
-from hyperprobe.cloze import CandidateSet
+from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.causal import CausalModel
 from hyperprobe.models.language import LanguageModel
@@ -84,6 +84,15 @@ def asked(network: Any, tokenizer: Any, pll: Pll = "within-word") -> LanguageMod
     if isinstance(network, BertForMaskedLM):
         return MaskedModel("random", network, tokenizer, {}, pll)
     return CausalModel("random", network, tokenizer, {})
+
+
+def scores_of(network: Any, tokenizer: Any, clozes: Sequence[Cloze], words: CandidateSet) -> Any:
+    """Log-probabilities [n_clozes, n_words] at the slot; of causal models without what follows,
+    which would be a text of its own for each of thousands of words."""
+    model = asked(network, tokenizer)
+    if isinstance(model, CausalModel):
+        model.scoring = "continuation"
+    return model.score(clozes, words)
 
 
 def reference(model: LanguageModel, facts: Sequence[Fact], candidates: CandidateSet) -> list[int]:
@@ -166,19 +175,18 @@ def main(words: Sequence[str] | None = None) -> None:
     n = sum(parameter.numel() for parameter in network.parameters())
     say(f"{given.shape}: {n:,} parameters, drawn in {seconds:.0f} s; {len(candidates)} candidates")
     checked = [cloze for cloze, _ in facts[: given.check]]
-    seconds, expected = seconds_of(lambda: asked(network, tokenizer).score(checked, candidates))
+    seconds, expected = seconds_of(lambda: scores_of(network, tokenizer, checked, candidates))
     say(f"{given.shape} on cpu, fp32: {len(checked)} facts scored in {seconds:.1f} s")
     for dtype in given.dtypes:
         name = f"{given.shape} on {given.device}, {dtype}"
         network = network.to(given.device, TORCH_DTYPES[dtype])
-        model = asked(network, tokenizer)
-        scores = model.score(checked, candidates)
+        scores = scores_of(network, tokenizer, checked, candidates)
         best = int((scores.argmax(1) == expected.argmax(1)).sum())
         say(
             f"{name}: at most {np.abs(scores - expected).max():.2g} nats from the CPU's fp32, the "
             f"same best candidate for {best} of {len(checked)}"
         )
-        measure(model, facts, candidates, name, given.diagnostic)
+        measure(asked(network, tokenizer), facts, candidates, name, given.diagnostic)
 
 
 if __name__ == "__main__":

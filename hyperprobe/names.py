@@ -137,7 +137,7 @@ def _checkpoint(folder: Path, revision: str) -> Path | None:
         return None
     paths = [folder / revision]
     if step := re.fullmatch(r"(?:step[-_]?)?(\d+)", revision):
-        paths.append(folder / f"checkpoint-{step[1]}")
+        paths += [folder / f"checkpoint-{step[1]}", folder / f"step{step[1]}"]
     reference = folder / "refs" / revision
     commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
     if _REVISION.fullmatch(commit):

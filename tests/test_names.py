@@ -257,6 +257,7 @@ def test_where_a_checkpoint_lies(tmp_path: Path):
     (tmp_path / "refs" / "evil").write_text("../step1")
     for revision, folder in (
         ("step1", "step1"),
+        ("1", "step1"),
         ("step20", "checkpoint-20"),
         ("20", "checkpoint-20"),
         ("main", "snapshots/abc"),

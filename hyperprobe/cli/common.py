@@ -60,7 +60,7 @@ Device = Annotated[
         help="auto, cpu, cuda, cuda:1, mps; spread: over all GPUs, then the CPU.",
     ),
 ]
-Precision = Annotated[Dtype, typer.Option(help="Precision of the weights.")]
+Precision = Annotated[Dtype, typer.Option(help="Precision of the weights; int8 needs torchao.")]
 PseudoLogLikelihood = Annotated[
     Pll,
     typer.Option(help="Masked models: which other pieces of a candidate are masked."),
@@ -75,7 +75,8 @@ Remote = Annotated[
 Models = Annotated[
     list[str] | None,
     typer.Option(
-        callback=check_models, help="A Hugging Face name or folder, a vectors file; repeatable."
+        callback=check_models,
+        help="A Hugging Face name or folder (NAME@REVISION), a vectors file; repeatable.",
     ),
 ]
 Diagnostics = Annotated[

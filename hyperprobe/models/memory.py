@@ -31,7 +31,7 @@ class Needs(NamedTuple):
 def needs(config: Any, auto_class: str, options: ModelOptions, on_cpu: bool) -> Needs | None:
     """What a model of this configuration takes; nothing is allocated.
 
-    The batch is an upper bound, for texts that fill the token budget: keys and values of every
+    The batch is a rough estimate, for texts that fill the token budget: keys and values of every
     layer, the widest activations, and logits with their soft-max in single precision (of causal
     models at every token, of masked ones at one slot a text). None where the model's code cannot
     be built without memory.
@@ -104,7 +104,7 @@ def _said(name: str, needed: Needs, options: ModelOptions, device: str, free: in
     left = "" if free is None else f", of {_gb(free)} free"
     return (
         f"{name}: {needed.n_parameters / 1e9:.1f} billion parameters, {_gb(needed.weights)} in "
-        f"{options.dtype} on {device}{left}; batches take up to {_gb(needed.batch)}, less where "
+        f"{options.dtype} on {device}{left}; batches take about {_gb(needed.batch)}, less where "
         "that does not fit"
     )
 
@@ -141,7 +141,10 @@ def free_memory(device: str) -> int | None:
         cpu = free_memory("cpu")
         return None if cpu is None else cpu + sum(gpus)
     if device.startswith("cuda"):
-        return int(torch.cuda.mem_get_info(torch.device(device))[0])
+        try:
+            return int(torch.cuda.mem_get_info(torch.device(device))[0])
+        except (RuntimeError, AssertionError):  # it is not there, which is said when it is used
+            return None
     return _free_ram() if device == "cpu" else None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from hyperprobe.families import FAMILIES
-from hyperprobe.names import BASELINES, CONTROL_PREFIXES, EMBEDDED, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.names import AT, BASELINES, CONTROL_PREFIXES, EMBEDDED, EMBEDDED_VECTORS, RANDOM
 
 COLUMNS = ("model", "other", "source")  # of a frame, with names that may be paths
 PREFIXES = (
@@ -71,4 +71,5 @@ def _shortest(body: str, bodies: Iterable[str]) -> str:
 
 
 def _end(body: str, n: int) -> str:
-    return "/".join(body.rstrip("/").split("/")[-n:])
+    path, at, revision = body.partition(f"{AT}refs/")  # (slashes in a revision part no folders)
+    return "/".join(path.rstrip("/").split("/")[-n:]) + at + revision

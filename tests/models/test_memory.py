@@ -76,8 +76,8 @@ def test_a_large_model_is_announced(free, capsys: pytest.CaptureFixture[str]):
     free(cpu=64)
     assert plan("llama", LLAMA_7B, CAUSAL, ModelOptions(dtype="bf16"), "cpu") == "cpu"
     assert capsys.readouterr().err == (
-        "llama: 6.7 billion parameters, 13.5 GB in bf16 on cpu, of 64.0 GB free; batches take up "
-        "to 1.7 GB, less where that does not fit\n"
+        "llama: 6.7 billion parameters, 13.5 GB in bf16 on cpu, of 64.0 GB free; batches take "
+        "about 1.7 GB, less where that does not fit\n"
     )
     assert plan("bert", transformers.BertConfig(), MASKED, ModelOptions(), "cpu") == "cpu"
     assert not capsys.readouterr().err

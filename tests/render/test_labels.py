@@ -21,6 +21,8 @@ from hyperprobe.render.labels import short_names, with_short_names
          ["a/majority", "majority", "a/embedded", "a/control:x"]),
         (["m", "b/m", "c/b/m"], ["m", "b/m", "c/b/m"]),
         (["/a/bert/", "./bert"], ["a/bert", "./bert"]),
+        (["org/m@step0", "org/m@step1", "org/m", "lab/m@step0", "control:org/m@refs/pr/1"],
+         ["org/m@step0", "m@step1", "m", "lab/m@step0", "control:m@refs/pr/1"]),
         (["/a/m", "/a/m/"], ["/a/m", "/a/m/"]),
     ],
 )  # fmt: skip

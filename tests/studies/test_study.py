@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import hyperprobe as hp
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.probes.zero_shot import ask as zero_shot_ask
@@ -80,6 +81,27 @@ def test_every_model_under_the_settings_that_matter(models: list[str], tmp_path:
     assert len(pair.drop_duplicates(["pll", "causal_scoring"])) == 4
     notes = json.loads((result.folder / "run.json").read_text())
     assert notes["peak_memory_mb"]["ram"] > 100
+
+
+def test_checkpoints_under_each_setting(
+    models: list[str], tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.EMBEDDED_VECTORS", ())
+    for step, source in (("step1", models[0]), ("checkpoint-20", models[0])):
+        shutil.copytree(source, tmp_path / "out" / step)
+    names = [f"{tmp_path / 'out'}@{revision}" for revision in ("step1", "20")]
+    asked = write_study(tmp_path, names, pll=["within-word", "original"])
+    result = study(asked, tmp_path / "results")
+    keys = ["diagnostic", "pll", "probe"]
+    assert set(result.steps["step"]) == {1, 20}
+    assert {tuple(rows["step"]) for _, rows in result.steps.groupby(keys)} == {(1, 20)}
+    # Equal weights: nothing grows, under either setting.
+    assert set(result.growth["pll"]) == {"within-word", "original"}
+    assert len(result.growth) == len(result.growth.drop_duplicates(keys))
+    assert (result.growth["adds"] == 0).all() and (result.growth["p_holm"] == 1).all()
+    assert "out original over training steps" in repr(result)
+    page = hp.report([result.folder], results=tmp_path).folder / "report.md"
+    assert "Accuracy of out original over training steps" in page.read_text()
 
 
 def test_a_study_that_grows_costs_what_is_new(

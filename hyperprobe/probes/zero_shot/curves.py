@@ -103,7 +103,7 @@ def _panel(axes: Any, rows: pd.DataFrame) -> None:
         ends = None
         if f"{column}_low" in rows:
             low, high = (rows[f"{column}_{end}"].to_numpy(float) for end in ("low", "high"))
-            ends = (values - low, high - values)
+            ends = abs(low - values), abs(high - values)  # (rounding may cross the value)
         axes.errorbar(
             rows["step"], values, yerr=ends, fmt=MARKERS[series], linestyle=style, markersize=4,
             color=SERIES[series], elinewidth=0.9, linewidth=1.2, label=label,
