@@ -110,6 +110,11 @@ def test_a_probe(add, run, tiny_models, tmp_path: Path, capsys):
     result = registry.load(registry.COMMANDS["number"].result).read(made)
     assert "Does the verb agree" in repr(result) and "<table" in result._repr_html_()
 
+    Path("mine.toml").write_text(f"models = '{model}'\n[number]\ndiagnostics = ['lm-diagnostic']\n")
+    run("study", "mine.toml")
+    (in_study,) = tmp_path.glob("results/number-mine-*")
+    assert read_run(in_study).files == made.files
+
     run("report", str(folder))
     (page,) = tmp_path.glob("results/report-*/report.html")
     assert "Number agreement" in page.read_text(encoding="utf-8")

@@ -81,5 +81,5 @@ class State:
 def duration(seconds: float) -> str:
     """`40 s`, `12 min` or `3.5 h`."""
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"

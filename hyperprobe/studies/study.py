@@ -82,7 +82,9 @@ def plan_study(
     file, known = read_study(Path(path)), plans()
     jobs = {}
     for probe, arguments in file.probes.items():
-        job = known[probe](**arguments, results=results, seed=seed, **keywords)
+        if "seed" in known[probe].__annotations__:
+            arguments = {**arguments, "seed": seed}
+        job = known[probe](**arguments, results=results, **keywords)
         run = job.run.in_study(file.name)
         if run.command == StudyResult.command:  # it is no command by itself
             run.options = as_options(given)

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import tempfile
@@ -17,7 +18,7 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.probes.zero_shot import ask as zero_shot_ask
 from hyperprobe.probes.zero_shot.study import StudyResult
-from hyperprobe.studies.file import read_study
+from hyperprobe.studies.file import plans, read_study
 from hyperprobe.studies.study import study
 from tests.commands import end_of, fork, wait_until
 from tests.tiny_models import save_model
@@ -173,6 +174,16 @@ def test_a_file_that_is_no_study(tmp_path: Path, text: str, message: str):
         read_study(tmp_path / "bad.toml")
     with pytest.raises(UserError, match="no study .*none.toml: check the name"):
         read_study(tmp_path / "none.toml")
+
+
+def test_the_files_in_the_documentation_are_studies(tmp_path: Path):
+    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    asked = []
+    for block in re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        (tmp_path / "one.toml").write_text(block)
+        asked.append(read_study(tmp_path / "one.toml").probes)
+    assert set(asked[0]) == set(plans()) and asked[0]["classify"]["models"] == ["bert-base-uncased"]
+    assert set(asked[1]) == {"zero-shot"} and len(asked[2]["zero-shot"]["models"]) == 3
 
 
 # -- faults --------------------------------------------------------------------------------

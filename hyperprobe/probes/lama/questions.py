@@ -82,12 +82,12 @@ class Questions:
         prompts = self.identity["prompts"].get(relation.name)
         others = ("candidates", "scoring", "lowercase", "seed")
         return [
-            name,
+            [name, relation.type, relation.label],
             *of_relation,
             prompts,
             *(self.identity[key] for key in others),
             self.options.identity(),
-            [fact.id for fact in facts],
+            [[fact.id, fact.object] for fact in facts],
         ]
 
     def retrieve_read_cells(self, found: RetrieveRead, questions: Mapping[str, str]) -> list[Cell]:

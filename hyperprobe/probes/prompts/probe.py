@@ -190,13 +190,14 @@ def _cells(
     load = partial(load_control, options)
 
     def cell(what: str, name: str, control: str, split: Split, predict: Any, work: float) -> Cell:
+        asked = [_key(split), split.relation.type, split.relation.label]
         of_relation = [settings[key][_key(split)] for key in ("relations", "templates")]
         others = ("candidates", "options", "lowercase", "seed")
         common = [*(settings[key] for key in others), options.identity()]
         return Cell(
             f"{what}: {name} on {_key(split)}",
             name,
-            [what, name, settings["models"][name], _key(split), *of_relation, *common],
+            [what, name, settings["models"][name], asked, *of_relation, *common],
             answered_by(load, name, control, predict=partial(predict, name=name)),
             work * len(split.test),
         )
