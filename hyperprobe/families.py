@@ -42,6 +42,7 @@ class Family:
 
 
 STATIC = "static"  # any file that no other family's suffix claims
+SERVED = "served"  # asked over the network; `hyperprobe.names.served` reads their names
 FAMILIES: dict[str, Family] = {
     "masked": Family("hyperprobe.models.masked:MaskedModel", ("article", "dtype", "pll")),
     "causal": Family(
@@ -72,6 +73,11 @@ FAMILIES: dict[str, Family] = {
         prefixed=True,
         choices={"state": ("zero-state-10", "zero-state-1", "reference-order")},
         keywords=("device",),
+    ),
+    SERVED: Family(
+        "hyperprobe.models.served.model:ServedModel",
+        ("article", "causal_scoring"),
+        from_file=True,
     ),
     STATIC: Family(
         "hyperprobe.models.static:StaticModel",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Generic, TypeVar, Unpack, cast
 
 from hyperprobe.errors import UserError
-from hyperprobe.families import FAMILIES, Family
+from hyperprobe.families import FAMILIES, SERVED, Family
 from hyperprobe.models import pretrained
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.embedding import Encoder
@@ -14,11 +15,12 @@ from hyperprobe.models.hub import only_local
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.loaded import loaded
 from hyperprobe.models.static import StaticModel
-from hyperprobe.names import RANDOM, file_family, is_vectors, model_path, prefixed
+from hyperprobe.names import RANDOM, file_family, is_vectors, model_path, prefixed, served
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
 
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
+OF_TOKENIZERS = (".json", ".txt", ".model")
 
 Model = TypeVar("Model", bound=ClozeModel)
 Answers = TypeVar("Answers")
@@ -43,6 +45,10 @@ def load_model(
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
         return pretrained.language_model_of(name, *held.pair, options, random, about)
+    if behind := served(name):
+        made = FAMILIES[SERVED].model_class()
+        asked: ClozeModel = made.load(name, behind, *_folder(behind.tokenizer), about, options)
+        return asked
     if family := file_family(name):
         return _load_own(name, FAMILIES[family], about, options)
     folder, local = _folder(name)
@@ -152,7 +158,8 @@ def _folder(name: str) -> tuple[str, bool]:
 
 def identify(name: str) -> dict[str, Any]:
     """SHA-256 of the files of a local model, or of the weights and the tokenizer of one that the
-    caller has loaded; the bare name of one on the hub.
+    caller has loaded; the bare name of one on the hub. Of a served model its address, its name
+    there, and the SHA-256 of its tokenizer's files.
 
     Needs no loading: it tells whether two runs asked the same model.
     """
@@ -162,11 +169,14 @@ def identify(name: str) -> dict[str, Any]:
     if of_family := prefixed(name):
         own = FAMILIES[of_family.family].model_class().files(path)
         return {"sha256": {file.name: file_digest(file) for file in own}}
+    behind = served(name)
+    suffixes = OF_TOKENIZERS if behind else IDENTIFYING
     paths = [path] if path.is_file() else sorted(path.glob("*")) if path.is_dir() else []
-    return {
+    about: dict[str, Any] = {
         "sha256": {
             p.name: file_digest(p)
             for p in paths
-            if p.is_file() and (len(paths) == 1 or p.suffix in IDENTIFYING)
+            if p.is_file() and (len(paths) == 1 or p.suffix in suffixes)
         }
     }
+    return {**asdict(behind), **about} if behind else about

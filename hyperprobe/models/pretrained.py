@@ -30,7 +30,7 @@ def load_language_model(
     Raises `UserError`."""
     config = read_config(name, folder, local, options.trust_remote_code)
     made = _class_of(family_of(name, config))
-    tokenizer = _read_tokenizer(name, folder, options, local)
+    tokenizer = read_tokenizer(name, folder, options, local)
     _check_slot(name, made, tokenizer)
     model, missing = _read_weights(name, folder, options, random, config, made.auto_class, local)
     if missing:
@@ -48,7 +48,7 @@ def load_encoder(
     Of a sequence-to-sequence model it is the encoder.
     """
     config = read_config(name, folder, local, options.trust_remote_code)
-    tokenizer = _read_tokenizer(name, folder, options, local)
+    tokenizer = read_tokenizer(name, folder, options, local)
     model, missing = _read_weights(name, folder, options, random, config, "AutoModel", local)
     # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
     if missing := [key for key in missing if "pooler" not in key]:
@@ -63,7 +63,7 @@ def load_span_model(folder: str, options: ModelOptions) -> tuple[Any, Any]:
     Raises `UserError` for a folder with anything else.
     """
     config = read_config(folder, folder, True, options.trust_remote_code)
-    tokenizer = _read_tokenizer(folder, folder, options, True)
+    tokenizer = read_tokenizer(folder, folder, options, True)
     auto_class = "AutoModelForQuestionAnswering"
     model, missing = _read_weights(folder, folder, options, False, config, auto_class, True)
     if missing:
@@ -120,7 +120,8 @@ def _encoder(name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> E
     return Encoder(model.eval(), tokenizer, source)
 
 
-def _read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) -> Any:
+def read_tokenizer(name: str, folder: str, options: ModelOptions, local: bool) -> Any:
+    """The tokenizer in `folder`. Arguments as in `load_language_model`."""
     import transformers
 
     transformers.utils.logging.disable_progress_bar()

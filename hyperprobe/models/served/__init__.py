@@ -1,0 +1,1 @@
+"""Models behind a server's API: requests, dialects, the self-test, and the model."""
