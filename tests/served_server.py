@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class Entry:
 @dataclass
 class Fault:
     """How a server goes wrong: in what it reads, in its entries, in the finished answer, or in
-    how it sends it (`send` returns whether it did)."""
+    how it sends it (`send` returns whether it did); n says how often the same was asked."""
 
     read: Callable[[list[int]], list[int]] = lambda ids: ids
     entries: Callable[[list[Entry]], list[Entry]] = lambda entries: entries
@@ -75,8 +76,7 @@ class TestServer:
     most_log_probs: bool = True  # vLLM's --max-logprobs -1
     key: str = ""
     port: int = 0
-    requests: list[Json] = field(default_factory=list)
-    n: int = 0
+    asked: Counter[str] = field(default_factory=Counter)  # each request -> how often it came
     lock: Any = field(default_factory=threading.Lock)
 
     @property
@@ -139,9 +139,10 @@ class TestServer:
         kept = entries[body["logprob_start_len"] :]
         n, last = len(self.answerer.tokenizer), len(after) - 1
         rows = [[e.log_prob, 0 if e.token == last else e.token, e.text] for e in kept]
-        rows[0][0] = None
+        if rows:
+            rows[0][0] = None
         meta: Json = {
-            "prompt_tokens": len(entries),
+            "prompt_tokens": len(self.fault.read(list(body["input_ids"]))),
             "input_token_logprobs": rows,
             "output_token_logprobs": [[drawn.log_prob, drawn.token, drawn.text]],
         }
@@ -169,15 +170,15 @@ def running(server: TestServer) -> Iterator[TestServer]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             self.do_POST()
 
-        def do_POST(self) -> None:  # noqa: N802
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+        def do_POST(self) -> None:
+            text = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            body = json.loads(text or "{}")
             with server.lock:
-                server.n += 1
-                n = server.n
-                server.requests.append({"path": self.path, "body": body})
+                server.asked[self.path + text] += 1
+                n = server.asked[self.path + text]
             self.close_connection = False
             if server.key and self.headers.get("Authorization") != f"Bearer {server.key}":
                 said = f"Incorrect key: {self.headers.get('Authorization')}"
@@ -219,11 +220,11 @@ def running(server: TestServer) -> Iterator[TestServer]:
         thread.join()
 
 
-def states(status: int, every: int = 1, headers: Json | None = None) -> Fault:
-    """Answers each `every`-th request with an HTTP status and nothing else."""
+def states(status: int, every: int = 0, headers: Json | None = None) -> Fault:
+    """Answers with an HTTP status and nothing else, but to each `every`-th asking of the same."""
 
     def send(handler: BaseHTTPRequestHandler, n: int) -> bool:
-        if n % every:
+        if every and n % every == 0:
             return False
         handler.send_response(status)
         for key, value in (headers or {}).items():

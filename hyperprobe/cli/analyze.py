@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import Device, Json, Results, app, say
+from hyperprobe.cli.common import DEFAULT, Concurrency, Device, Json, KeyEnv, Results, app, say
 
 
 @app.command("analyze")
@@ -28,6 +28,8 @@ def analyze_command(
     results: Results = Path("results"),
     device: Device = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Why does a model fail? Frequency, memorisation, errors, wording and negation.
@@ -39,7 +41,18 @@ def analyze_command(
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
 
-    done = analyze(run, pairs, corpus or (), text_field, not skip_models, results, device, seed)
+    done = analyze(
+        run,
+        pairs,
+        corpus or (),
+        text_field,
+        not skip_models,
+        results,
+        device,
+        seed,
+        concurrency,
+        key_env,
+    )
     if as_json:
         rows = [
             {"analysis": name, **row}

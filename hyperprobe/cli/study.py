@@ -9,9 +9,11 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    Concurrency,
     Device,
     IntervalSeed,
     Json,
+    KeyEnv,
     Remote,
     Results,
     app,
@@ -29,6 +31,8 @@ def study_command(
     device: Device = DEFAULT.device,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Zero-shot probes of many models under many settings, from one file.
@@ -37,5 +41,13 @@ def study_command(
     """
     from hyperprobe.probes.zero_shot.study import study
 
-    result = study(file, results, seed, device=device, trust_remote_code=trust_remote_code)
+    result = study(
+        file,
+        results,
+        seed,
+        device=device,
+        trust_remote_code=trust_remote_code,
+        concurrency=concurrency,
+        key_env=key_env,
+    )
     show_result(result, result.metrics, {"file": str(file), "seed": seed}, as_json)

@@ -8,10 +8,12 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    Concurrency,
     Device,
     Diagnostics,
     IntervalSeed,
     Json,
+    KeyEnv,
     Models,
     Precision,
     PseudoLogLikelihood,
@@ -56,6 +58,8 @@ def zero_shot_command(
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Ask models and baselines which category a noun belongs to.
@@ -89,6 +93,8 @@ def zero_shot_command(
         results=results,
         seed=seed,
         device=device,
+        concurrency=concurrency,
+        key_env=key_env,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
         pll=pll,

@@ -6,10 +6,16 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+)
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
@@ -54,6 +60,7 @@ class Client:
         self._idle: list[HTTPConnection] = []
         self._busy: set[HTTPConnection] = set()
         self._lock = threading.Lock()
+        self._reached = False
         self._start()
 
     def _start(self) -> None:
@@ -64,7 +71,7 @@ class Client:
 
     def map(
         self, ask: Callable[[Item], Answer], items: Sequence[Item]
-    ) -> Iterator[tuple[Item, Answer]]:
+    ) -> Generator[tuple[Item, Answer]]:
         """(item, `ask(item)`) as the answers come in. After an error or an interrupt nothing goes
         on in the background."""
         futures = {self._pool.submit(ask, item): item for item in items}
@@ -87,21 +94,21 @@ class Client:
 
     def post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
         """The JSON object that the server answers. Raises `RefusedError`."""
-        return self._ask("POST", url, json.dumps(body).encode(), ATTEMPTS)
+        return self._ask("POST", url, json.dumps(body).encode())
 
-    def get(self, url: str, attempts: int = ATTEMPTS) -> dict[str, Any]:
+    def get(self, url: str) -> dict[str, Any]:
         """The JSON object at `url`. Raises `RefusedError`."""
-        return self._ask("GET", url, None, attempts)
+        return self._ask("GET", url, None)
 
-    def _ask(self, method: str, url: str, body: bytes | None, attempts: int) -> dict[str, Any]:
+    def _ask(self, method: str, url: str, body: bytes | None) -> dict[str, Any]:
         stopped, ends = self._stopped, time.monotonic() + DEADLINE
-        for attempt in range(attempts):
+        for attempt in range(ATTEMPTS):
             try:
                 return self._once(method, url, body, ends)
             except _PassingError as error:
                 wait = FIRST_WAIT * 2**attempt if error.wait is None else error.wait
                 late = time.monotonic() + wait >= ends
-                if late or attempt == attempts - 1:
+                if late or attempt == ATTEMPTS - 1:
                     raise UserError(f"{self.url}: {error}: is the server all right?") from None
                 if stopped.wait(wait):
                     raise UserError(f"{self.url}: not asked any more") from None
@@ -109,25 +116,20 @@ class Client:
 
     def _once(self, method: str, url: str, body: bytes | None, ends: float) -> dict[str, Any]:
         left = max(ends - time.monotonic(), 0.001)
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
         with self._connection() as connection:
             # (the socket's own limit is for each read: a server may send a byte at a time)
             timer = threading.Timer(left, _cut, [connection])
             timer.daemon = True
             timer.start()
+            reused = connection.sock is not None
             try:
-                if connection.sock is None:
-                    connection.timeout = min(left, CONNECT)
-                    connection.connect()
-                connection.sock.settimeout(left)
-                connection.request(method, urlsplit(url).path, body, headers)
-                response = connection.getresponse()
-                data = response.read(MAX_BYTES + 1)
-                size = response.getheader("Content-Length", "")
-                if size.isdecimal() and len(data) < min(int(size), MAX_BYTES):
-                    raise _PassingError("it ended in the middle of an answer")
+                try:
+                    response, data = self._exchange(connection, method, url, body, left)
+                except (OSError, HTTPException):
+                    if not reused:
+                        raise
+                    connection.close()  # a server may close a connection that waits
+                    response, data = self._exchange(connection, method, url, body, left)
             except (OSError, HTTPException) as error:
                 connection.close()
                 if ends <= time.monotonic():
@@ -149,6 +151,38 @@ class Client:
             raise RefusedError("its answer is no JSON object")
         return answer
 
+    def _exchange(
+        self, connection: HTTPConnection, method: str, url: str, body: bytes | None, seconds: float
+    ) -> tuple[HTTPResponse, bytes]:
+        """The server's response and its body. Raises `OSError` or `HTTPException`."""
+        self._reach(connection, seconds)
+        connection.sock.settimeout(seconds)
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        connection.request(method, urlsplit(url).path, body, headers)
+        response = connection.getresponse()
+        data = response.read(MAX_BYTES + 1)
+        if response.length and len(data) <= MAX_BYTES:  # (what is left to be read)
+            raise IncompleteRead(data)
+        return response, data
+
+    def _reach(self, connection: HTTPConnection, seconds: float) -> None:
+        """Open the connection; one that was never open before is not worth another attempt."""
+        if connection.sock is not None:
+            return
+        connection.timeout = min(seconds, CONNECT)
+        try:
+            connection.connect()
+        except OSError as error:
+            if self._reached:
+                raise
+            raise UserError(
+                f"cannot reach {self.url} ({printable(error.strerror or str(error))}): is the "
+                "server running there?"
+            ) from None
+        self._reached = True
+
     def _fail(self, status: int, data: bytes, retry_after: str) -> NoReturn:
         """Raise what this HTTP status asks for."""
         if status in (401, 403):
@@ -169,7 +203,7 @@ class Client:
     def _message(self, data: bytes) -> str:
         """What the server says about its refusal, without the key."""
         text = data[:2000].decode("utf-8", "replace")
-        with suppress(ValueError, TypeError, KeyError):
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
             said = json.loads(data)
             error = said.get("error", said)
             text = str(error["message"] if isinstance(error, dict) else error)

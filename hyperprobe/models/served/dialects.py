@@ -223,10 +223,9 @@ class Echo(Dialect):
         shown = self._ask(ids)
         if len(shown.tokens) != len(ids) + 1 or len(shown.token_logprobs) != len(ids) + 1:
             raise RefusedError("no log-probability of the token that it generates")
-        ids = list(range(len(self.tokenizer)))
-        texts = zip(ids, self.tokenizer.batch_decode([[i] for i in ids]), strict=True)
         said = shown.tokens[-1]
-        tokens = [i for i, text in texts if text == said]
+        texts = self.tokenizer.batch_decode([[i] for i in range(len(self.tokenizer))])
+        tokens = [i for i, text in enumerate(texts) if text == said]
         if not tokens and said in self.tokenizer.get_vocab():
             tokens = [self.tokenizer.get_vocab()[said]]
         return tokens, checked(shown.token_logprobs[-1:])[0]

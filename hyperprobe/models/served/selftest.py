@@ -24,7 +24,6 @@ TOLERANCE = 0.25
 KNOWN = "A robin is a bird, and the trout in the river is a fish. The bird sings in the tree."
 OTHERS = "house music water three summer king green letter horse money city night stone paper"
 N_VARIANTS = 12
-GREETINGS = 3  # attempts to reach a server that has not answered yet
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def max_tokens(client: Client, model: str) -> int | None:
     """How many tokens the model reads, where the server says it. Raises `UserError` if it lists its
     models without this one."""
     try:
-        listed = read(_Models, client.get(f"{client.url}/models", GREETINGS)).data
+        listed = read(_Models, client.get(f"{client.url}/models")).data
     except RefusedError:  # not every server has a list
         return None
     for one in listed:
@@ -146,7 +145,8 @@ def _check_vocabulary(dialect: Dialect, variants: Sequence[Tokens], here: Any) -
     these log-probabilities are not those of the same tokens asked one by one."""
     at = len(variants[0]) // 2
     # (added tokens may have no row in the model)
-    for n in dict.fromkeys((len(dialect.tokenizer), dialect.tokenizer.vocab_size)):
+    sizes: tuple[int, int] = len(dialect.tokenizer), dialect.tokenizer.vocab_size
+    for n in dict.fromkeys(sizes):
         try:
             found = np.array(dialect.next_log_probs(variants[0][:at], range(n)))
         except RefusedError:
