@@ -12,6 +12,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import Unit
 from hyperprobe.models.causal import CausalModel
 from hyperprobe.models.pretrained import read_tokenizer
+from hyperprobe.models.served import NO_VOCABULARY, SERVE_VOCABULARY
 from hyperprobe.models.served.cache import Cache
 from hyperprobe.models.served.client import Client
 from hyperprobe.models.served.dialects import Tokens
@@ -20,8 +21,6 @@ from hyperprobe.models.served.server import Named, Question, Server
 from hyperprobe.names import Served
 from hyperprobe.options import ModelOptions
 
-NO_VOCABULARY = "its server does not give the log-probabilities of all tokens at once"
-SERVE_VOCABULARY = "serve it with SGLang, or with vLLM and --max-logprobs -1"
 MOST_CANDIDATES = 2000  # of a cloze, for each of which a text is sent
 
 

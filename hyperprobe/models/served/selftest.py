@@ -24,6 +24,8 @@ TOLERANCE = 0.25
 KNOWN = "A robin is a bird, and the trout in the river is a fish. The bird sings in the tree."
 OTHERS = "house music water three summer king green letter horse money city night stone paper"
 N_VARIANTS = 12
+# Nats below one in all tokens: a drawn one is so rare once in e^10 times.
+IMPROBABLE = 10
 
 
 @dataclass(frozen=True)
@@ -124,10 +126,13 @@ def _answers(dialect: Dialect, texts: Sequence[Tokens]) -> Any:
 
 def _check_generation(dialect: Dialect, known: Tokens) -> None:
     """Raises `RefusedError` unless a token has the same log-probability when the server draws it
-    and when it is given."""
-    differences = []
+    and when it is given, and is no improbable one (logits may look like log-probabilities)."""
+    differences: list[float] = []
+    least = -math.log(len(dialect.tokenizer)) - IMPROBABLE
     for length in range(len(known) // 2, len(known)):
         tokens, drawn = dialect.generate(known[:length])
+        if drawn < least:
+            raise RefusedError(f"it generates a token with a log-probability of {drawn:.0f}")
         given = [dialect.log_probs((*known[:length], token), length)[0] for token in tokens[:8]]
         if differences := [abs(drawn - value) for value in given]:
             break

@@ -3,11 +3,9 @@
 import json
 import random
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ from hyperprobe.errors import UserError
 from hyperprobe.models.load import load_model
 from hyperprobe.models.served import client
 from tests.served_server import ALL, Answerer, Entry, Fault, TestServer, running, states, trickles
-from tests.tiny_models import save_model
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 CLOZES = [hp.parse_cloze(f"A {noun} is a [MASK].", noun) for noun in ("robin", "trout")]
@@ -27,21 +24,8 @@ Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def answerer(tmp_path_factory: pytest.TempPathFactory) -> Answerer:
-    return Answerer(save_model("GPT2", tmp_path_factory.mktemp("gpt2")))
-
-
-@pytest.fixture(scope="module")
 def expected(answerer: Answerer) -> np.ndarray:
     return load_model(str(answerer.folder)).score(CLOZES, CANDIDATES)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(client, "FIRST_WAIT", 0.0005)
-    monkeypatch.setattr(client, "DEADLINE", 5.0)
 
 
 # -- faults ------------------------------------------------------------------------------------
@@ -82,7 +66,7 @@ def mixture(handler: BaseHTTPRequestHandler, n: int) -> bool:
 
 
 def shifted_left(entries: list[Entry]) -> list[Entry]:
-    values = [entry.log_prob for entry in entries][1:] + [-1.0]
+    values = [*[entry.log_prob for entry in entries[1:]], -1.0]
     return [replace(e, log_prob=value) for e, value in zip(entries, values, strict=True)]
 
 
@@ -92,7 +76,7 @@ def shifted_but_first(entries: list[Entry]) -> list[Entry]:
 
 
 def shifted_right(entries: list[Entry]) -> list[Entry]:
-    values = [None, -1.0] + [entry.log_prob for entry in entries][1:-1]
+    values = [None, -1.0, *[entry.log_prob for entry in entries[1:-1]]]
     return [replace(e, log_prob=value) for e, value in zip(entries, values, strict=True)]
 
 
@@ -101,7 +85,9 @@ def noisy(entries: list[Entry]) -> list[Entry]:
 
 
 def with_values(entries: list[Entry], change: Any) -> list[Entry]:
-    return [replace(e, log_prob=None if e.log_prob is None else change(e.log_prob)) for e in entries]
+    return [
+        replace(e, log_prob=None if e.log_prob is None else change(e.log_prob)) for e in entries
+    ]
 
 
 def last_is(value: float | None) -> Any:
@@ -190,9 +176,11 @@ def test_the_right_numbers(fault: str, dialect: str, answerer: Answerer, expecte
 @pytest.mark.parametrize("fault", REFUSED)
 def test_one_line(fault: str, dialect: str, answerer: Answerer):
     how, says = REFUSED[fault]
-    with running(TestServer(answerer, (dialect,), how)) as server:
-        with pytest.raises(UserError, match=says) as caught:
-            score(server)
+    with (
+        running(TestServer(answerer, (dialect,), how)) as server,
+        pytest.raises(UserError, match=says) as caught,
+    ):
+        score(server)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 700
 
 
