@@ -16,13 +16,19 @@ import hyperprobe as hp
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import score_pairs
-from hyperprobe.models.load import identify, load_model
+from hyperprobe.models.load import (
+    config_of,
+    identify,
+    load_encoder,
+    load_model,
+    load_network,
+)
 from hyperprobe.models.served import cache, model
 from hyperprobe.models.served.client import Client
 from tests.commands import one_line_error, run
 from tests.served_server import ALL, MODEL, Answerer, Entry, Fault, TestServer, running
 
-pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.usefixtures("undrawn")]
 TEXTS = (
     "A robin is a [MASK].",
     "Robins are [MASK] in winter, when some snow is in the tree.",
@@ -144,7 +150,7 @@ def test_without_a_vocabulary_there_is_no_open_probe(answerer, files, tmp_path):
         assert "no open probe" in done.stderr and "--max-logprobs -1" in done.stderr
         found = hp.load(next((tmp_path / "results").iterdir()))
         metrics = found.metrics.set_index("model")
-        assert np.isnan(metrics.loc[server.name, "open_p1"])
+        assert np.isnan(metrics.loc[server.name, "open_p_at_1"])
         assert not np.isnan(metrics.loc[server.name, "singular"])
 
 
@@ -156,12 +162,11 @@ def test_many_candidates_need_a_vocabulary(answerer, monkeypatch):
             there.rank(CLOZES, CANDIDATES, [0] * len(CLOZES), 1)
 
 
-@pytest.mark.parametrize("command", ["classify", "prompts"])
-def test_what_needs_the_network_says_so(command: str, answerer: Answerer, tmp_path: Path):
-    more = ["--method", "optiprompt"] if command == "prompts" else []
-    with running(TestServer(answerer)) as server:
-        said = one_line_error(run(tmp_path, command, "--model", server.name, *more))
-    assert "family served" in said
+@pytest.mark.parametrize("load", [load_network, load_encoder, config_of])
+def test_what_needs_the_network_says_so(load: Callable[[str], Any], answerer: Answerer):
+    name = f"openai:http://127.0.0.1:1/v1#{MODEL}?tokenizer={answerer.folder}"
+    with pytest.raises(UserError, match="is of the family served, and this needs a model in the"):
+        load(name)
 
 
 # -- the server and its model ---------------------------------------------------------------------
