@@ -51,18 +51,36 @@ class Entry:
     text: str
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
+def _sent(body: bytes, n: int) -> bytes:
+    return body
+
+
+def _not_sent(handler: BaseHTTPRequestHandler, n: int) -> bool:
+    return False
+
+
 @dataclass
 class Fault:
     """How a server goes wrong: in what it reads, in its entries, in the finished answer, or in
     how it sends it (`send` returns whether it did); n says how often the same was asked."""
 
-    read: Callable[[list[int]], list[int]] = lambda ids: ids
-    entries: Callable[[list[Entry]], list[Entry]] = lambda entries: entries
-    answer: Callable[[Json], Json] = lambda answer: answer
-    send: Callable[[BaseHTTPRequestHandler, int], bool] = lambda handler, n: False
+    read: Callable[[list[int]], list[int]] = _same
+    entries: Callable[[list[Entry]], list[Entry]] = _same
+    answer: Callable[[Json], Json] = _same
+    send: Callable[[BaseHTTPRequestHandler, int], bool] = _not_sent
     temperature: float | None = None  # instead of the one that is asked for
     drawn_temperature: float | None = None  # of generated tokens alone
-    body: Callable[[bytes, int], bytes] = lambda body, n: body
+    body: Callable[[bytes, int], bytes] = _sent
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it is in what the server says, and not in how it sends that."""
+        sound = Fault()
+        return (self.send, self.body) == (sound.send, sound.body)
 
 
 @dataclass
