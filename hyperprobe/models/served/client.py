@@ -109,7 +109,7 @@ class Client:
                 wait = FIRST_WAIT * 2**attempt if error.wait is None else error.wait
                 late = time.monotonic() + wait >= ends
                 if late or attempt == ATTEMPTS - 1:
-                    raise UserError(f"{self.url}: {error}: is the server all right?") from None
+                    raise UserError(f"{self.url}: {error}: look at the log of the server") from None
                 if stopped.wait(wait):
                     raise UserError(f"{self.url}: not asked any more") from None
         raise AssertionError
