@@ -26,10 +26,11 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 ATTEMPTS, FIRST_WAIT = 8, 0.5  # the wait doubles: about a minute in all
+ATTEMPTS_AT_ERRORS = 4  # HTTP 500 may be a server's way to refuse
 DEADLINE = 600.0  # seconds for one question, all attempts and waits included
 CONNECT = 10.0  # seconds to reach the server
 MAX_BYTES = 256 << 20  # of an answer; log-probabilities of 250,000 tokens are 20 MB
-PASSING = (408, 409, 425, 429, 500, 502, 503, 504)  # states that pass
+PASSING = (408, 409, 425, 429, 502, 503, 504)  # states that pass
 
 
 class RefusedError(Exception):
@@ -37,11 +38,18 @@ class RefusedError(Exception):
 
 
 class _PassingError(Exception):
-    """Worth another attempt, after `wait` seconds if the server says so."""
+    """Worth another attempt, after `wait` seconds if the server says so, up to `attempts` in all;
+    what fails then is a `refusal`, or a server that is not all right."""
 
-    def __init__(self, reason: str, wait: float | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        wait: float | None = None,
+        attempts: int = ATTEMPTS,
+        refusal: bool = False,
+    ) -> None:
         super().__init__(reason)
-        self.wait = wait
+        self.wait, self.attempts, self.refusal = wait, attempts, refusal
 
 
 class Client:
@@ -102,13 +110,14 @@ class Client:
 
     def _ask(self, method: str, url: str, body: bytes | None) -> dict[str, Any]:
         stopped, ends = self._stopped, time.monotonic() + DEADLINE
-        for attempt in range(ATTEMPTS):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._once(method, url, body, ends)
             except _PassingError as error:
-                wait = FIRST_WAIT * 2**attempt if error.wait is None else error.wait
-                late = time.monotonic() + wait >= ends
-                if late or attempt == ATTEMPTS - 1:
+                wait = FIRST_WAIT * 2 ** (attempt - 1) if error.wait is None else error.wait
+                if time.monotonic() + wait >= ends or attempt >= error.attempts:
+                    if error.refusal:
+                        raise RefusedError(str(error)) from None
                     raise UserError(f"{self.url}: {error}: look at the log of the server") from None
                 if stopped.wait(wait):
                     raise UserError(f"{self.url}: not asked any more") from None
@@ -198,7 +207,10 @@ class Client:
         if status in PASSING:
             wait = min(float(retry_after), DEADLINE) if retry_after.isdecimal() else None
             raise _PassingError(f"HTTP {status}", wait)
-        raise RefusedError(f"HTTP {status}{self._message(data)}")
+        said = f"HTTP {status}{self._message(data)}"
+        if status == 500:
+            raise _PassingError(said, attempts=ATTEMPTS_AT_ERRORS, refusal=True)
+        raise RefusedError(said)
 
     def _message(self, data: bytes) -> str:
         """What the server says about its refusal, without the key."""
@@ -208,7 +220,7 @@ class Client:
             error = said.get("error", said)
             text = str(error["message"] if isinstance(error, dict) else error)
         text = " ".join(text.replace(self._key or "\0", "[key]").split())
-        return f": {printable(text[:120])}" if text else ""
+        return f": {printable(text[:80])}" if text else ""
 
     @contextmanager
     def _connection(self) -> Iterator[HTTPConnection]:

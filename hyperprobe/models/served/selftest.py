@@ -58,8 +58,8 @@ class _Models(Document):
 
 
 def max_tokens(client: Client, model: str) -> int | None:
-    """How many tokens the model reads, where the server says it. Raises `UserError` if it lists its
-    models without this one."""
+    """How many tokens the model reads, where the server says it. Raises `UserError` if it lists
+    models and not this one."""
     try:
         listed = read(_Models, client.get(f"{client.url}/models")).data
     except RefusedError:  # not every server has a list
@@ -67,7 +67,9 @@ def max_tokens(client: Client, model: str) -> int | None:
     for one in listed:
         if one.id == model:
             return one.max_model_len
-    names = ", ".join(quoted(one.id) for one in listed[:5]) or "none"
+    if not listed:  # nor does every list say what can be asked for
+        return None
+    names = ", ".join(quoted(one.id) for one in listed[:5])
     raise UserError(f"{client.url} has no model {quoted(model)}: it serves {names}")
 
 
@@ -77,15 +79,16 @@ def choose_dialect(
     """The first dialect in which the server passes. `known` is a text's tokens, `others` are
     tokens that may stand in it. Raises `UserError` for a server that passes in none."""
     variants = _variants(known, others)
-    reasons = []
+    reasons: dict[str, list[str]] = {}
     for dialect in DIALECTS:
         try:
             return _tested(dialect(client, model, tokenizer), known, variants)
         except RefusedError as error:
-            reasons.append(f"{dialect.name}: {error}")
+            reasons.setdefault(str(error), []).append(dialect.name)
+    why = "; ".join(f"{', '.join(asked)}: {reason}" for reason, asked in reasons.items())
     raise UserError(
         f"{name}: the server gives no log-probabilities of given tokens that can be trusted "
-        f"({'; '.join(reasons)}): serve the model with vLLM or SGLang"
+        f"({why}): serve the model with vLLM or SGLang"
     )
 
 
