@@ -156,7 +156,12 @@ class TestServer:
         entries, after, drawn = self.read(list(body["input_ids"]), body)
         kept = entries[body["logprob_start_len"] :]
         n, last = len(self.answerer.tokenizer), len(after) - 1
-        rows = [[e.log_prob, 0 if e.token == last else e.token, e.text] for e in kept]
+        # (SGLang shows the last token of the vocabulary as the first one)
+        first = self.answerer.tokenizer.decode([0])
+        rows = [
+            [e.log_prob, 0, first] if e.token == last else [e.log_prob, e.token, e.text]
+            for e in kept
+        ]
         if rows:
             rows[0][0] = None
         meta: Json = {

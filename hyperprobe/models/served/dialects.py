@@ -242,7 +242,7 @@ class _Meta(Document):
     prompt_tokens: int
     input_token_logprobs: list[_Entry]
     output_token_logprobs: list[_Entry]
-    output_token_ids_logprobs: list[list[_Entry]] | None = None
+    output_token_ids_logprobs: list[list[_Entry] | None] | None = None
 
 
 class _Generated(Document):
@@ -273,10 +273,11 @@ class Sglang(Dialect):
         # (the first entry is of the token before, and has no log-probability)
         entries = self._ask(ids, start).input_token_logprobs[1:]
         count(start + len(entries), len(ids))
-        for (_, shown, _), token in zip(entries, ids[start:], strict=True):
-            if shown not in (token, 0):  # (it shows its last token as token 0)
+        for (_, shown, text), token in zip(entries, ids[start:], strict=True):
+            if shown == token:
+                self._check([text], [token])
+            elif shown != 0:  # (it shows its last token as token 0)
                 raise RefusedError(f"token {shown} where token {token} was given")
-        self._check([text for _, _, text in entries], ids[start:])
         return checked([value for value, _, _ in entries])
 
     def generate(self, ids: Tokens) -> tuple[list[int], float]:
@@ -287,6 +288,6 @@ class Sglang(Dialect):
 
     def next_log_probs(self, ids: Tokens, wanted: Sequence[int]) -> list[float]:
         more = {"token_ids_logprob": list(wanted), "return_text_in_logprobs": False}
-        (entries,) = self._ask(ids, len(ids), **more).output_token_ids_logprobs or [[]]
-        values = {token: value for value, token, _ in entries}
+        (entries,) = self._ask(ids, len(ids), **more).output_token_ids_logprobs or [None]
+        values = {token: value for value, token, _ in entries or ()}
         return checked([values.get(token) for token in wanted])
