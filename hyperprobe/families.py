@@ -2,7 +2,8 @@
 
 A family is one module with its class, and its entry here. A family that reads files of its own
 (`from_file`) has a class method `load(name, path, source)`; one that is `prefixed` also says by
-`files(path)` which files make a model. Any other is one of transformers: its class is a
+`files(path)` which files make a model; `SERVED` has none, and its class is given what the name of a
+model says. Any other is one of transformers: its class is a
 `hyperprobe.models.language.LanguageModel`, which says how a configuration is recognised and what
 its tokenizer needs.
 """

@@ -29,7 +29,7 @@ ATTEMPTS, FIRST_WAIT = 8, 0.5  # the wait doubles: about a minute in all
 ATTEMPTS_AT_ERRORS = 4  # HTTP 500 may be a server's way to refuse
 DEADLINE = 600.0  # seconds for one question, all attempts and waits included
 CONNECT = 10.0  # seconds to reach the server
-MAX_BYTES = 256 << 20  # of an answer; log-probabilities of 250,000 tokens are 20 MB
+MAX_BYTES = 64 << 20  # of an answer; log-probabilities of 250,000 tokens are 20 MB
 PASSING = (408, 409, 425, 429, 502, 503, 504)  # states that pass
 
 
@@ -183,12 +183,12 @@ class Client:
         connection.timeout = min(seconds, CONNECT)
         try:
             connection.connect()
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # (of names that no host can have)
             if self._reached:
                 raise
+            reason = getattr(error, "strerror", None) or str(error)
             raise UserError(
-                f"cannot reach {self.url} ({printable(error.strerror or str(error))}): is the "
-                "server running there?"
+                f"cannot reach {self.url} ({printable(reason)}): is the server running there?"
             ) from None
         self._reached = True
 

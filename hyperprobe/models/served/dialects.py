@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import Field, ValidationError
 
 from hyperprobe.documents import Document
+from hyperprobe.errors import printable
 from hyperprobe.models.served.client import Client, RefusedError
 
 Tokens = tuple[int, ...]
@@ -70,7 +71,7 @@ def read(shape: type[Shape], answer: dict[str, Any]) -> Shape:
         return shape.model_validate(answer)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
+        where = printable(".".join(map(str, first["loc"])))[:60]
         raise RefusedError(f"no {where} as asked for ({first['msg'].lower()})") from None
 
 

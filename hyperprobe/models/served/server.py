@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TypeVar
@@ -18,7 +18,7 @@ from hyperprobe.models.served.selftest import TOLERANCE, Tested
 Question = tuple[Tokens, int]  # token ids, and how many of them come before those asked about
 Named = tuple[Tokens, Tokens]  # token ids, and those that may come next
 Asked = TypeVar("Asked", Question, Named)
-AT_ONCE = 64  # answers that are stored together
+AT_ONCE = 64  # answers that are stored together, once known tokens were asked again
 
 
 @dataclass
@@ -54,48 +54,63 @@ class Server:
         """Call `done(question, sum)` for each: the sum of log P(token | tokens before it) over the
         tokens that are asked about, in nats."""
         missing = []
-        for question in asked:
-            if (stored := self.cache.get(*question)) is None:
-                missing.append(question)
-            else:
+        for i, question in enumerate(asked, 1):
+            if (stored := self.cache.get(*question)) is not None:
                 done(question, sum(stored))
+                continue
+            missing.append(question)
+            if i % AT_ONCE == 0:
+                missing.append(self._known)
         new: list[tuple[Tokens, int, list[float]]] = []
-        try:
-            for question, answer in self._answers(self.tested.dialect.log_probs, missing):
+
+        def keep(question: Question, answer: list[float]) -> None:
+            # (of a server that has changed by then, nothing is stored)
+            if question == self._known:
+                self._compare(answer)
+                self.cache.put(new)
+                new.clear()
+            else:
                 new.append((*question, answer))
                 done(question, sum(answer))
-                if len(new) == AT_ONCE:
-                    self._store(new)
-        finally:
-            self._store(new)
+
+        self._ask(self.tested.dialect.log_probs, missing, keep)
+        if new:
+            self._ask(self.tested.dialect.log_probs, [self._known], keep)
 
     def next_log_probs(
         self, asked: Sequence[Named], done: Callable[[Named, list[float]], None]
     ) -> None:
         """Call `done(question, values)` for each: log P(token | ids) of its tokens."""
-        for question, answer in self._answers(self.tested.dialect.next_log_probs, asked):
-            done(question, answer)
+        self._ask(self.tested.dialect.next_log_probs, asked, done)
+        if asked:
+            known = [self._known]
+            self._ask(self.tested.dialect.log_probs, known, lambda _, answer: self._compare(answer))
 
-    def _answers(
-        self, ask: Callable[..., list[float]], asked: Sequence[Asked]
-    ) -> Iterator[tuple[Asked, list[float]]]:
-        """(question, answer) as they come in; in the end those of the self-test, once more."""
-        client = self.tested.dialect.client
+    @property
+    def _known(self) -> Question:
+        return self.tested.known, 1
+
+    def _ask(
+        self,
+        ask: Callable[..., list[float]],
+        asked: Sequence[Asked],
+        done: Callable[[Asked, list[float]], None],
+    ) -> None:
+        """Call `done(question, answer)` as answers come in."""
         try:
+            client = self.tested.dialect.client
             with closing(client.map(lambda question: ask(*question), asked)) as answers:
-                yield from answers
-            if asked:
-                apart = _apart(self.tested.ask(), self.tested.log_probs)
-                if apart > TOLERANCE:
-                    raise RefusedError(f"log-probabilities differ by {apart:.2f} nats")
+                for question, answer in answers:
+                    done(question, answer)
         except RefusedError as error:
             raise UserError(
                 f"{self.name} has passed its self-test and now fails: {error}: look at the server"
             ) from None
 
-    def _store(self, new: list[tuple[Tokens, int, list[float]]]) -> None:
-        self.cache.put(new)
-        new.clear()
+    def _compare(self, answer: list[float]) -> None:
+        """Raises `RefusedError` unless known tokens get what they got in the self-test."""
+        if (apart := _apart(answer, self.tested.log_probs)) > TOLERANCE:
+            raise RefusedError(f"log-probabilities differ by {apart:.2f} nats")
 
 
 def _apart(some: list[float], others: list[float]) -> float:

@@ -30,3 +30,4 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setattr(client, "FIRST_WAIT", 0.0005)
     monkeypatch.setattr(client, "DEADLINE", 5.0)
+    monkeypatch.setattr(client, "MAX_BYTES", 1 << 20)

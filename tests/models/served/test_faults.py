@@ -132,6 +132,7 @@ REFUSED = {
     "cuts all answers": (Fault(body=lambda body, n: body[:-9]), "no JSON"),
     "a page": (Fault(body=lambda body, n: b"<html></html>"), "no JSON"),
     "a list": (Fault(body=lambda body, n: b"[]"), "no JSON object"),
+    "never ends": (Fault(send=endless), "answers with more than 1 MB"),
     "401": (states(401), "wants a key"),
     "redirects": (states(302, headers={"Location": "http://127.0.0.1:1/"}), "redirects"),
     "ignores echo": (Fault(entries=lambda entries: []), "entries for a text"),
