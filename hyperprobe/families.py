@@ -2,7 +2,8 @@
 
 A family is one module with its class, and its entry here. A family that reads files of its own
 (`from_file`) has a class method `load(name, path, source)`; one that is `prefixed` also says by
-`files(path)` which files make a model. Any other is one of transformers: its class is a
+`files(path)` which files make a model; `SERVED` has none, and its class is given what the name of a
+model says. Any other is one of transformers: its class is a
 `hyperprobe.models.language.LanguageModel`, which says how a configuration is recognised and what
 its tokenizer needs.
 """
@@ -42,6 +43,7 @@ class Family:
 
 
 STATIC = "static"  # any file that no other family's suffix claims
+SERVED = "served"  # asked over the network; `hyperprobe.names.served` reads their names
 FAMILIES: dict[str, Family] = {
     "masked": Family("hyperprobe.models.masked:MaskedModel", ("article", "dtype", "pll")),
     "causal": Family(
@@ -72,6 +74,11 @@ FAMILIES: dict[str, Family] = {
         prefixed=True,
         choices={"state": ("zero-state-10", "zero-state-1", "reference-order")},
         keywords=("device",),
+    ),
+    SERVED: Family(
+        "hyperprobe.models.served.model:ServedModel",
+        ("article", "causal_scoring"),
+        from_file=True,
     ),
     STATIC: Family(
         "hyperprobe.models.static:StaticModel",

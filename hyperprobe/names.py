@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar, cast
+from urllib.parse import urlsplit
 
 from hyperprobe.errors import UserError, quoted
-from hyperprobe.families import FAMILIES, STATIC
+from hyperprobe.families import FAMILIES, SERVED, STATIC
 
 EMBEDDED = "embedded"
 RANDOM = "random:"  # prefix: the shape and tokenizer of the model named after it, random weights
+OPENAI = "openai:"  # prefix of the address of a server that has the model
 EMBEDDED_VECTORS = ("word2vec", "glove", "fasttext")
 EMBEDDED_FOLDER = Path(__file__).parent / "models" / "embedded"
 
@@ -71,8 +73,53 @@ def prefixed(name: str) -> Prefixed | None:
     return Prefixed(family, Path(path), chosen)
 
 
+@dataclass(frozen=True)
+class Served:
+    """What `openai:URL#MODEL?tokenizer=TOKENIZER` says: the address of the server's interface, its
+    own name for the model, and the folder or hub name of the tokenizer (default: that name)."""
+
+    url: str
+    model: str
+    tokenizer: str
+
+
+def served(name: str) -> Served | None:
+    """What the name of a served model says; none for any other name.
+
+    Raises `UserError` for one that says something else, without repeating what may be a secret.
+    """
+    name = name.removeprefix(RANDOM)
+    if not name.startswith(OPENAI):
+        return None
+    url, _, rest = name.removeprefix(OPENAI).partition("#")
+    model, asked, tokenizer = rest.partition("?")
+    wanted = f"write {OPENAI}http://HOST:PORT/v1#MODEL?tokenizer=FOLDER"
+    try:
+        address = urlsplit(url)
+        known = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError:  # a port that is no number
+        known = False
+    if "@" in url:
+        raise UserError(
+            f"a model's name begins {OPENAI} and has a user or password in its address: put the "
+            "key into OPENAI_API_KEY, or name another variable with --key-env"
+        )
+    if not known or not model or not re.fullmatch("[!->@-~]+", url):
+        raise UserError(f"a name that begins {OPENAI} needs an address and a model: {wanted}")
+    if asked and not (tokenizer.startswith("tokenizer=") and tokenizer != "tokenizer="):
+        raise UserError(
+            f"a name that begins {OPENAI} has no other choice than ?tokenizer: {wanted}"
+        )
+    return Served(url.rstrip("/"), model, tokenizer.removeprefix("tokenizer=") or model)
+
+
 def model_path(name: str) -> Path:
-    """Where a model of this name would lie: the files that ship, or a path of the user's."""
+    """Where a model of this name would lie: the files that ship, or a path of the user's.
+
+    Of a served model, where its tokenizer would.
+    """
+    if behind := served(name):
+        return model_path(behind.tokenizer)
     if of_family := prefixed(name):
         return of_family.path
     name = name.removeprefix(RANDOM)
@@ -156,6 +203,8 @@ def _check_revision(name: str) -> None:
 def file_family(name: str) -> str | None:
     """The family whose file a model of this name is or would be; none for a language model of
     Hugging Face."""
+    if served(name):
+        return SERVED
     if of_family := prefixed(name):
         return of_family.family
     path = model_path(name)
@@ -174,8 +223,12 @@ def is_vectors(name: str) -> bool:
 
 
 def with_random_weights(names: Iterable[str]) -> list[str]:
-    """`random:NAME` of each language model among the names that is not random already."""
-    return [f"{RANDOM}{n}" for n in names if not is_vectors(n) and not n.startswith(RANDOM)]
+    """`random:NAME` of each language model among the names that is here and not random already."""
+    return [
+        f"{RANDOM}{n}"
+        for n in names
+        if not is_vectors(n) and not served(n) and not n.startswith(RANDOM)
+    ]
 
 
 def in_papers_order(names: Iterable[str]) -> list[str]:
@@ -242,6 +295,10 @@ def _check(name: str) -> None:
     try:
         prefixed(name)
         _check_revision(name)
+        if served(name) and name.startswith(RANDOM):
+            raise UserError(
+                f"a served model has no random weights: write {RANDOM}FOLDER for a model here"
+            )
         exists = Path(name).exists()
         vectors = name.startswith(RANDOM) and is_vectors(name)
     except (OSError, ValueError) as error:  # too long, or with a null byte

@@ -6,6 +6,7 @@ checked before anything heavy is imported.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -48,6 +49,9 @@ STEPS, N_CANDIDATES, VECTORS = 100, 10, "manual"  # of AutoPrompt and OptiPrompt
 RESULTS, LAMA_DATA = Path("results"), Path("lama-data")
 SPREAD = "spread"  # over all GPUs, then the CPU
 MAX_SEED = 2**32 - 1  # numpy takes no more
+CONCURRENCY, MAX_CONCURRENCY = 16, 1024
+KEY_ENV = "OPENAI_API_KEY"
+_ELSEWHERE = ("device", "concurrency", "key_env")  # fields that decide no number
 _DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:(0|[1-9][0-9]{0,2}))?")
 
 
@@ -56,6 +60,8 @@ class StudyKeywords(TypedDict, total=False):
 
     device: str
     trust_remote_code: bool
+    concurrency: int
+    key_env: str
 
 
 class LoadKeywords(StudyKeywords, total=False):
@@ -77,7 +83,8 @@ class ModelOptions:
 
     `device` is auto, cpu, cuda, cuda:N, mps or spread; `pll` says how masked models score a
     candidate of several word pieces, `causal_scoring` whether autoregressive models count what
-    follows the slot (docs/models.md).
+    follows the slot (docs/models.md). Of served models, `concurrency` requests are under way at a
+    time, with the key in the environment variable `key_env`.
     """
 
     device: str = "auto"
@@ -85,16 +92,20 @@ class ModelOptions:
     trust_remote_code: bool = False
     pll: Pll = "within-word"
     causal_scoring: CausalScoring = "full"
+    concurrency: int = CONCURRENCY
+    key_env: str = KEY_ENV
 
     def __post_init__(self) -> None:
         check_device(self.device)
         check_choice("dtype", self.dtype, DTYPES)
         check_choice("pll", self.pll, PLLS)
         check_choice("causal scoring", self.causal_scoring, CAUSAL_SCORINGS)
+        check_concurrency(self.concurrency)
+        check_key_env(self.key_env)
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides numbers: everything but the device."""
-        return {name: value for name, value in asdict(self).items() if name != "device"}
+        """What of it decides numbers: everything but the device and how servers are reached."""
+        return {name: value for name, value in asdict(self).items() if name not in _ELSEWHERE}
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
@@ -119,6 +130,28 @@ def check_device(device: str) -> str:
             f"unknown device {quoted(device)}: choose from auto, cpu, cuda, cuda:1, mps, spread"
         )
     return device
+
+
+def check_concurrency(n: int) -> int:
+    """The number of requests at a time, if it is one. Raises `UserError`."""
+    if type(n) is not int or not 1 <= n <= MAX_CONCURRENCY:
+        raise UserError(
+            f"--concurrency {quoted(n)}: give a whole number from 1 to {MAX_CONCURRENCY}"
+        )
+    return n
+
+
+def check_key_env(name: str) -> str:
+    """The name of an environment variable, if it is set or the default.
+
+    Raises `UserError`, which does not repeat it: it may be the key itself.
+    """
+    if not isinstance(name, str) or not (name == KEY_ENV or os.environ.get(name)):
+        raise UserError(
+            "--key-env names no environment variable that is set: give the name of one that "
+            "holds the key, never the key"
+        )
+    return name
 
 
 def check_seed(seed: int) -> int:

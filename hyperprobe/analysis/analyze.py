@@ -7,7 +7,7 @@ models again, and each (model, set) is stored when it is done.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -31,13 +31,14 @@ from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, load_model
 from hyperprobe.names import EMBEDDED, StrPath, is_vectors
 from hyperprobe.options import (
+    CONCURRENCY,
+    KEY_ENV,
     RESULTS,
     Article,
     CausalScoring,
     Dtype,
     ModelOptions,
     Pll,
-    check_device,
 )
 from hyperprobe.registry import ANALYSES, load
 from hyperprobe.render.labels import with_short_names
@@ -66,11 +67,10 @@ class Asked(Document):
     pll: Pll
     causal_scoring: CausalScoring
 
-    def options(self, device: str) -> ModelOptions:
-        """How the run's models were loaded and asked, on `device`."""
-        return ModelOptions(
-            device, self.dtype, self.trust_remote_code, self.pll, self.causal_scoring
-        )
+    def options(self, reached: ModelOptions) -> ModelOptions:
+        """How the run's models were loaded and asked, reached as `reached` says."""
+        asked = ("dtype", "trust_remote_code", "pll", "causal_scoring")
+        return replace(reached, **{name: getattr(self, name) for name in asked})
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +106,8 @@ def analyze(
     device: str = "auto",
     seed: int = 0,
     cluster: Cluster | None = None,
+    concurrency: int = CONCURRENCY,
+    key_env: str = KEY_ENV,
 ) -> AnalysisResult:
     """Analyse the zero-shot run in folder `run`; writes a folder with the tables.
 
@@ -116,7 +118,7 @@ def analyze(
     """
     run, pairs = Path(run), None if pairs is None else Path(pairs)
     given = {name: value for name, value in locals().items() if name != "cluster"}
-    check_device(device)
+    reached = ModelOptions(device, concurrency=concurrency, key_env=key_env)
     source = read_run(run)
     if source.command != "zero-shot":
         raise UserError(f"{run} is a run of {source.command}: name one of hyperprobe zero-shot")
@@ -151,7 +153,7 @@ def analyze(
         counts.append(counted)
         skipped.add(unread)
     sets = _sets(source, settings) if ask_models else {}
-    again = _ask(made, source, settings, sets, device) if ask_models else None
+    again = _ask(made, source, settings, sets, reached) if ask_models else None
     material = _material(predictions, counts, again, settings, sets, seed)
     analyses: list[Analysis] = [load(name) for name in ANALYSES]
     computed = [analysis.compute(material) for analysis in analyses]
@@ -225,7 +227,7 @@ def _ask(
     source: FinishedRun,
     settings: Asked,
     sets: Mapping[str, DiagnosticSet],
-    device: str,
+    reached: ModelOptions,
 ) -> pd.DataFrame:
     """The predictions of `variants` for each language model and set of the run."""
     parts = []
@@ -244,7 +246,7 @@ def _ask(
                 name: str = name, one: DiagnosticSet = one, loaded: list[Any] = loaded
             ) -> tuple[pd.DataFrame, Any]:
                 if not loaded:
-                    loaded.append(load_model(name, settings.options(device)))
+                    loaded.append(load_model(name, settings.options(reached)))
                 model = loaded[0]
                 return ask_again(model, one, settings.article), model.describe()
 

@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import Device, Json, OnRay, Results, app, cluster_of, say
+from hyperprobe.cli.common import (
+    DEFAULT,
+    Concurrency,
+    Device,
+    Json,
+    KeyEnv,
+    OnRay,
+    Results,
+    app,
+    cluster_of,
+    say,
+)
 
 
 @app.command("analyze")
@@ -29,6 +40,8 @@ def analyze_command(
     device: Device = "auto",
     ray: OnRay = "",
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 0,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Why does a model fail? Frequency, memorisation, errors, wording and negation.
@@ -41,7 +54,19 @@ def analyze_command(
     from hyperprobe.render.table import show
 
     texts, cluster = corpus or (), cluster_of(ray, 0)
-    done = analyze(run, pairs, texts, text_field, not skip_models, results, device, seed, cluster)
+    done = analyze(
+        run,
+        pairs,
+        texts,
+        text_field,
+        not skip_models,
+        results,
+        device,
+        seed,
+        cluster,
+        concurrency,
+        key_env,
+    )
     if as_json:
         rows = [
             {"analysis": name, **row}

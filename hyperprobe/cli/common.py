@@ -16,7 +16,9 @@ from hyperprobe.options import (
     ModelOptions,
     Pll,
     check_choices,
+    check_concurrency,
     check_device,
+    check_key_env,
 )
 from hyperprobe.progress import say as say
 
@@ -72,11 +74,20 @@ Scoring = Annotated[
 Remote = Annotated[
     bool, typer.Option("--trust-remote-code", help="Let a model run the code that comes with it.")
 ]
+Concurrency = Annotated[
+    int, typer.Option(callback=check_concurrency, help="Served models: requests at a time.")
+]
+KeyEnv = Annotated[
+    str,
+    typer.Option(
+        callback=check_key_env, help="Served models: the environment variable with the key."
+    ),
+]
 Models = Annotated[
     list[str] | None,
     typer.Option(
         callback=check_models,
-        help="A Hugging Face name or folder (NAME@REVISION), a vectors file; repeatable.",
+        help="A Hugging Face name or folder, with @REVISION; vectors; openai:URL#NAME; repeatable.",
     ),
 ]
 Diagnostics = Annotated[

@@ -8,10 +8,12 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    Concurrency,
     Device,
     Diagnostics,
     IntervalSeed,
     Json,
+    KeyEnv,
     Models,
     Precision,
     PseudoLogLikelihood,
@@ -44,6 +46,8 @@ def consistency_command(
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Ask about the same nouns in other words, up the taxonomy, negated, by a premise, and more.
@@ -69,6 +73,8 @@ def consistency_command(
         results=results,
         seed=seed,
         device=device,
+        concurrency=concurrency,
+        key_env=key_env,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
         pll=pll,

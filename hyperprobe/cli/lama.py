@@ -9,8 +9,10 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    Concurrency,
     Device,
     Json,
+    KeyEnv,
     LamaData,
     Lowercase,
     Models,
@@ -104,6 +106,8 @@ def lama_command(
     dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and samples.")] = 0,
     trust_remote_code: Remote = False,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Ask models and baselines for the objects of facts, in two rankings.
@@ -151,7 +155,14 @@ def lama_command(
         "dtype": dtype,
         "seed": seed,
     }
-    result = lama(**settings, results=results, device=device, trust_remote_code=trust_remote_code)
+    result = lama(
+        **settings,
+        results=results,
+        device=device,
+        trust_remote_code=trust_remote_code,
+        concurrency=concurrency,
+        key_env=key_env,
+    )
     wanted = {"--negated": negated, "--mentions": mentions}
     missing = [
         option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.frames

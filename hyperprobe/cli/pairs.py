@@ -9,9 +9,11 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    Concurrency,
     Device,
     IntervalSeed,
     Json,
+    KeyEnv,
     Models,
     Precision,
     PseudoLogLikelihood,
@@ -46,6 +48,8 @@ def pairs_command(
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Score labelled pairs: is it hypernymy, in which direction, and to what degree?
@@ -73,6 +77,8 @@ def pairs_command(
         results=results,
         seed=seed,
         device=device,
+        concurrency=concurrency,
+        key_env=key_env,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
         pll=pll,

@@ -9,9 +9,11 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    Concurrency,
     Device,
     GpusPerCell,
     Json,
+    KeyEnv,
     OnRay,
     Remote,
     Results,
@@ -41,6 +43,8 @@ def study_command(
     device: Device = DEFAULT.device,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals, samples and searches.")] = 0,
     trust_remote_code: Remote = False,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Many models under many probes and settings, from one file.
@@ -51,7 +55,14 @@ def study_command(
     from hyperprobe.studies.study import plan_study
 
     study = plan_study(
-        file, results, seed, shard, device=device, trust_remote_code=trust_remote_code
+        file,
+        results,
+        seed,
+        shard,
+        device=device,
+        trust_remote_code=trust_remote_code,
+        concurrency=concurrency,
+        key_env=key_env,
     )
     state = study.state()
     if dry_run:

@@ -8,10 +8,12 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    Concurrency,
     Device,
     Diagnostics,
     IntervalSeed,
     Json,
+    KeyEnv,
     Models,
     Precision,
     PseudoLogLikelihood,
@@ -24,7 +26,7 @@ from hyperprobe.cli.common import (
     show_result,
 )
 from hyperprobe.errors import one_line
-from hyperprobe.names import EMBEDDED
+from hyperprobe.names import EMBEDDED, served
 from hyperprobe.options import RESULTS, ZERO_SHOT_CONTROLS, Article
 
 
@@ -56,6 +58,8 @@ def zero_shot_command(
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    concurrency: Concurrency = DEFAULT.concurrency,
+    key_env: KeyEnv = DEFAULT.key_env,
     as_json: Json = False,
 ) -> None:
     """Ask models and baselines which category a noun belongs to.
@@ -64,6 +68,7 @@ def zero_shot_command(
     """
     from hyperprobe.diagnostic.build import NAMES
     from hyperprobe.diagnostic.sets import article_note, default_article, load_set
+    from hyperprobe.models.served import NO_VOCABULARY, SERVE_VOCABULARY
     from hyperprobe.probes.zero_shot.probe import zero_shot
 
     diagnostics = diagnostic or list(NAMES)
@@ -89,9 +94,15 @@ def zero_shot_command(
         results=results,
         seed=seed,
         device=device,
+        concurrency=concurrency,
+        key_env=key_env,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
         pll=pll,
         causal_scoring=causal_scoring,
     )
     show_result(result, result.metrics, settings, as_json, result.tables(paired))
+    asked_open = set(result.predictions.query("probe == 'open'")["model"])
+    for name in settings["model"] if policy != "marginal" else ():
+        if served(name) and name not in asked_open:
+            say(f"{name}: no open probe: {NO_VOCABULARY}: {SERVE_VOCABULARY}")

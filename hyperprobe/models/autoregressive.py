@@ -58,6 +58,14 @@ class Plan:
         first = torch.tensor([tokens[0] for tokens in continuations], device=device)
         return cls(first, tuple(asked), tuple(tuple(row) for row in asked.values()))
 
+    def continuations(self) -> list[Tokens]:
+        """The tokens of each candidate, as `of` was given them."""
+        tokens = [[token] for token in self.first.tolist()]
+        for row in self.questions:
+            for question in row:
+                tokens[question.column].append(question.target)
+        return [tuple(one) for one in tokens]
+
 
 @dataclass(frozen=True)
 class Start:

@@ -166,6 +166,12 @@ def as_text_model(model: ClozeModel) -> TextModel:
     return model
 
 
+def ranks_vocabulary(model: ClozeModel) -> bool:
+    """Whether the model can be asked for the best of all its tokens: static vectors have none, and
+    not every server tells."""
+    return isinstance(model, TextModel) and getattr(model, "ranks_vocabulary", True)
+
+
 def as_masked_model(model: ClozeModel, what: str) -> GradientModel:
     """The model, if it is a masked language model, which `what` needs. Raises `UserError`."""
     if not isinstance(model, GradientModel):

@@ -23,6 +23,7 @@ from hyperprobe.names import (
     distinct_models,
     file_family,
     model_path,
+    served,
     split_revision,
     training_step,
 )
@@ -37,7 +38,10 @@ def check_models(names: list[str] | None) -> list[str] | None:
         return None
     for name in (distinct := distinct_models(names)):
         path = model_path(name)
-        if family := file_family(name):
+        if behind := served(name):
+            if not path.is_dir():
+                find(behind.tokenizer)
+        elif family := file_family(name):
             if not (path.exists() if FAMILIES[family].prefixed else path.is_file()):
                 kind = "file" if FAMILIES[family].reads_text else "vectors file"
                 raise UserError(f"no {kind} {path}{_did_you_mean(name) or ': check the name'}")

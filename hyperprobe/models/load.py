@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Unpack, cast
 
 from hyperprobe.errors import UserError
-from hyperprobe.families import FAMILIES, Family
+from hyperprobe.families import FAMILIES, SERVED, Family
 from hyperprobe.models import hub, pretrained
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.embedding import Encoder
@@ -19,12 +20,14 @@ from hyperprobe.names import (
     is_vectors,
     model_path,
     prefixed,
+    served,
     split_revision,
 )
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
 
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
+OF_TOKENIZERS = (".json", ".txt", ".model")
 
 
 def load_model(
@@ -58,6 +61,10 @@ def _load(name: str, options: ModelOptions, weights: bool = True) -> ClozeModel:
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
         return pretrained.language_model_of(name, *held.pair, options, random and weights, about)
+    if behind := served(name):
+        made = FAMILIES[SERVED].model_class()
+        asked: ClozeModel = made.load(name, behind, _place(behind.tokenizer), about, options)
+        return asked
     if family := file_family(name):
         return _load_own(name, FAMILIES[family], about, options)
     return pretrained.load_language_model(name, _place(name), options, random, about, weights)
@@ -157,7 +164,8 @@ def _place(name: str) -> pretrained.Source:
 
 def identify(name: str) -> dict[str, Any]:
     """SHA-256 of the files of a local model, or of the weights and the tokenizer of one that the
-    caller has loaded; the bare name of one on the hub.
+    caller has loaded; the bare name of one on the hub. Of a served model its address, its name
+    there, and the SHA-256 of its tokenizer's files.
 
     Needs no loading: it tells whether two runs asked the same model.
     """
@@ -167,11 +175,14 @@ def identify(name: str) -> dict[str, Any]:
     if of_family := prefixed(name):
         own = FAMILIES[of_family.family].model_class().files(path)
         return {"sha256": {file.name: file_digest(file) for file in own}}
+    behind = served(name)
+    suffixes = OF_TOKENIZERS if behind else IDENTIFYING
     paths = [path] if path.is_file() else sorted(path.glob("*")) if path.is_dir() else []
-    return {
+    about: dict[str, Any] = {
         "sha256": {
             p.name: file_digest(p)
             for p in paths
-            if p.is_file() and (len(paths) == 1 or p.suffix in IDENTIFYING)
+            if p.is_file() and (len(paths) == 1 or p.suffix in suffixes)
         }
     }
+    return {**asdict(behind), **about} if behind else about

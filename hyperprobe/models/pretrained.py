@@ -54,7 +54,7 @@ def load_language_model(
     without any `weights`. `about` goes into its description. Raises `UserError`."""
     config = read_config(name, place, options.trust_remote_code)
     made = _class_of(family_of(name, config))
-    tokenizer = _read_tokenizer(name, place, options)
+    tokenizer = read_tokenizer(name, place, options)
     _check_slot(name, made, tokenizer)
     if weights:
         model, missing = _read_weights(name, place, options, random, config, made.auto_class)
@@ -75,7 +75,7 @@ def load_encoder(
     Of a sequence-to-sequence model it is the encoder.
     """
     config = read_config(name, place, options.trust_remote_code)
-    tokenizer = _read_tokenizer(name, place, options)
+    tokenizer = read_tokenizer(name, place, options)
     model, missing = _read_weights(name, place, options, random, config, "AutoModel")
     # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
     if missing := [key for key in missing if "pooler" not in key]:
@@ -90,7 +90,7 @@ def load_span_model(folder: str, options: ModelOptions) -> tuple[Any, Any]:
     """
     place = Source(folder)
     config = read_config(folder, place, options.trust_remote_code)
-    tokenizer = _read_tokenizer(folder, place, options)
+    tokenizer = read_tokenizer(folder, place, options)
     auto_class = "AutoModelForQuestionAnswering"
     model, missing = _read_weights(folder, place, options, False, config, auto_class)
     if missing:
@@ -145,7 +145,8 @@ def _encoder(name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> E
     return Encoder(model.eval(), tokenizer, source)
 
 
-def _read_tokenizer(name: str, place: Source, options: ModelOptions) -> Any:
+def read_tokenizer(name: str, place: Source, options: ModelOptions) -> Any:
+    """The tokenizer in `place`. Arguments as in `load_language_model`."""
     import transformers
 
     transformers.utils.logging.disable_progress_bar()

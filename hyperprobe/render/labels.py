@@ -11,7 +11,15 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from hyperprobe.families import FAMILIES
-from hyperprobe.names import AT, BASELINES, CONTROL_PREFIXES, EMBEDDED, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.names import (
+    AT,
+    BASELINES,
+    CONTROL_PREFIXES,
+    EMBEDDED,
+    EMBEDDED_VECTORS,
+    RANDOM,
+    served,
+)
 
 COLUMNS = ("model", "other", "source")  # of a frame, with names that may be paths
 PREFIXES = (
@@ -26,8 +34,8 @@ TAKEN = (*BASELINES, EMBEDDED, *EMBEDDED_VECTORS)
 def short_names(names: Iterable[str]) -> dict[str, str]:
     """Each name -> as many parts of its end as no other has; prefixes (`control:`, `elmo:`) stay.
 
-    `/a/bert` is `bert`; `/a/x/final` and `/a/y/final` are `x/final` and `y/final`. Different
-    names stay different.
+    `/a/bert` is `bert`; `/a/x/final` and `/a/y/final` are `x/final` and `y/final`; a served model
+    is called as on its server. Different names stay different.
     """
     split = {name: _split(name) for name in dict.fromkeys(names)}
     bodies = list(dict.fromkeys([*TAKEN, *(body for _, body in split.values())]))
@@ -58,7 +66,10 @@ def _split(name: str) -> tuple[str, str]:
     body = name
     while prefix := next((p for p in PREFIXES if body.startswith(p)), ""):
         body = body.removeprefix(prefix)
-    return name[: len(name) - len(body)], body
+    prefix = name[: len(name) - len(body)]
+    if behind := served(body):  # its name on the server is what tells it from others
+        body = f"{behind.tokenizer}/{behind.url}/{behind.model}"
+    return prefix, body
 
 
 def _shortest(body: str, bodies: Iterable[str]) -> str:

@@ -92,7 +92,7 @@ def test_checkpoints_under_each_setting(
         shutil.copytree(source, tmp_path / "out" / step)
     names = [f"{tmp_path / 'out'}@{revision}" for revision in ("step1", "20")]
     asked = write_study(tmp_path, names, pll=["within-word", "original"])
-    result = study(asked, tmp_path / "results")
+    result = study(asked, tmp_path / "results")["zero-shot"]
     keys = ["diagnostic", "pll", "probe"]
     assert set(result.steps["step"]) == {1, 20}
     assert {tuple(rows["step"]) for _, rows in result.steps.groupby(keys)} == {(1, 20)}

@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze, parse_cloze
 from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.diagnostic.templates import Noun, fill_in
-from hyperprobe.models.base import ClozeModel, Scores, as_text_model, rank_scores
+from hyperprobe.models.base import (
+    ClozeModel,
+    Scores,
+    as_text_model,
+    rank_scores,
+    ranks_vocabulary,
+)
 from hyperprobe.names import CONTROL, CONTROL_BARE, MAJORITY, RANDOM, SHUFFLED
 from hyperprobe.options import Article
 from hyperprobe.predictions import add_ranking
@@ -93,7 +99,7 @@ def predict(
         policy: Article = article if asks_article else "gold"
         if probe.name != "open":
             part = _closed(model, asked_set, rows, probe, policy)
-        elif policy == "marginal" or (not model.reads_text and open_words is None):
+        elif policy == "marginal" or (open_words is None and not ranks_vocabulary(model)):
             continue  # no one prompt to fill, or no vocabulary to answer from
         else:
             part = _open(model, asked_set, rows, probe, policy, open_words)
