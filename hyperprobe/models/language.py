@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import Ranking, Scores, gold_arrays
-from hyperprobe.models.batching import run_in_batches
+from hyperprobe.models.batching import keep_freed_memory, run_in_batches
 from hyperprobe.models.folders import check_rows, embedding_rows
 from hyperprobe.options import ModelOptions
 from hyperprobe.statistics.ranks import Stand, stand_of
@@ -69,6 +69,8 @@ class LanguageModel(ABC):
         self.tokenizer = tokenizer
         self.device = model.device
         on_cpu = model.device.type == "cpu"
+        if on_cpu:
+            keep_freed_memory()
         self.token_budget = CPU_TOKENS if on_cpu else GPU_TOKENS
         self.max_rows = CPU_ROWS if on_cpu else GPU_ROWS
         # Of the scores: half-precision weights still give scores in single precision.
