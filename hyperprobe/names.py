@@ -71,7 +71,7 @@ def model_path(name: str) -> Path:
         return of_family.path
     name = name.removeprefix(RANDOM)
     if name in EMBEDDED_VECTORS:
-        return EMBEDDED_FOLDER / f"{name}.bin.gz"
+        return EMBEDDED_FOLDER / f"{name}.safetensors"
     return EMBEDDED_FOLDER / "masked-lm" if name == EMBEDDED else Path(name)
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, cast
 
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES, Family
-from hyperprobe.models import pretrained
 from hyperprobe.models.base import ClozeModel
-from hyperprobe.models.embedding import Encoder
 from hyperprobe.models.hub import only_local
-from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.loaded import loaded
 from hyperprobe.models.static import StaticModel
 from hyperprobe.names import RANDOM, file_family, is_vectors, model_path, prefixed
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
+
+if TYPE_CHECKING:
+    from hyperprobe.models.embedding import Encoder
+    from hyperprobe.models.language import LanguageModel
 
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
 
@@ -39,6 +40,8 @@ def load_model(
     Raises `UserError` when there is no such model or it cannot
     fill a slot.
     """
+    from hyperprobe.models import pretrained  # (late: with it comes torch)
+
     options = options or ModelOptions(**keywords)
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
@@ -65,7 +68,7 @@ def load_network(name: str, options: ModelOptions | None = None) -> LanguageMode
     if is_vectors(name):
         raise UserError(f"{name} holds static vectors, which read no prompt: name a language model")
     _check_transformer(name)
-    return cast(LanguageModel, load_model(name, options))
+    return cast("LanguageModel", load_model(name, options))
 
 
 def _check_transformer(name: str) -> None:
@@ -114,6 +117,8 @@ def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
 
     Of a sequence-to-sequence model it is the encoder. `name` as in `load_model`.
     """
+    from hyperprobe.models import pretrained  # (late: with it comes torch)
+
     options = options or ModelOptions()
     _check_transformer(name)
     random, about = name.startswith(RANDOM), identify(name)
@@ -125,6 +130,8 @@ def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
 
 def config_of(name: str, trust_remote_code: bool = False) -> Any:
     """The Hugging Face configuration of a model, without its weights."""
+    from hyperprobe.models import pretrained  # (late: with it comes torch)
+
     if held := loaded(name):
         return held.model.config
     _check_transformer(name)
@@ -133,6 +140,8 @@ def config_of(name: str, trust_remote_code: bool = False) -> Any:
 
 def family(name: str, trust_remote_code: bool = False) -> str:
     """The `kind` of the model called `name`, from its config alone: nothing else is loaded."""
+    from hyperprobe.models import pretrained  # (late: with it comes torch)
+
     held = loaded(name)
     if not held and (from_file := file_family(name)):
         return from_file

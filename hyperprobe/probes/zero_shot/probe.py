@@ -132,6 +132,8 @@ def zero_shot(
         **setting.identity(),
     }
     run = Run(results, "zero-shot", settings, given)
+    if finished := run.finished(seed):
+        return ZeroShotResult.read(finished)
     table = ask(
         run,
         Models(names),
