@@ -76,6 +76,7 @@ class LanguageModel(ABC):
         # Of the scores: half-precision weights still give scores in single precision.
         self.precision = torch.promote_types(model.dtype, torch.float32)
         self._source = source
+        self.tokens_read = 0  # padded, in all forward passes
 
     # -- what a family says of itself -----------------------------------------------------
 
@@ -236,6 +237,7 @@ class LanguageModel(ABC):
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Ids and attention mask [n_rows, longest], filled up on the right."""
         length = max(len(row) for row in rows)
+        self.tokens_read += len(rows) * length
         ids = torch.full((len(rows), length), self.tokenizer.pad_token_id or 0)
         attention = torch.zeros((len(rows), length), dtype=torch.long)
         for i, row in enumerate(rows):

@@ -5,7 +5,7 @@ Zero-shot is a study of one setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -76,14 +76,21 @@ class Models:
         self.vocabulary_model = next((name for name in names if not is_vectors(name)), None)
         self._words: CandidateSet | None = None
         self._loaded = LastLoaded(load_model)
+        self._shared: tuple[ClozeModel, dict[Hashable, pd.DataFrame]] | None = None
 
     def predict(self, unit: Unit, asked_set: DiagnosticSet) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """The unit's predictions on a set, and the description of its model."""
+        """The unit's predictions on a set, and the description of its model with the number of
+        tokens that it has read for them."""
         setting = unit.setting
         words = self._vocabulary(setting.model) if is_vectors(unit.name) else None
         model = self._get(unit.name, setting.model)
-        predictions = predict(model, asked_set, setting.article, words, setting.shuffled)
-        return predictions, model.describe()
+        if self._shared is None or self._shared[0] is not model:
+            self._shared = model, {}
+        start = getattr(model, "tokens_read", 0)
+        given = (setting.article, words, setting.shuffled, self._shared[1])
+        predictions = predict(model, asked_set, *given)
+        read = getattr(model, "tokens_read", 0) - start
+        return predictions, model.describe() | ({"tokens_read": read} if read else {})
 
     def _get(self, name: str, options: ModelOptions) -> ClozeModel:
         model = self._loaded.get(name, options)
