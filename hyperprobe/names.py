@@ -124,7 +124,7 @@ def model_path(name: str) -> Path:
         return of_family.path
     name = name.removeprefix(RANDOM)
     if name in EMBEDDED_VECTORS:
-        return EMBEDDED_FOLDER / f"{name}.bin.gz"
+        return EMBEDDED_FOLDER / f"{name}.safetensors"
     if name == EMBEDDED:
         return EMBEDDED_FOLDER / "masked-lm"
     base, revision = split_revision(name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import shutil
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from transformers import BertTokenizer
 from hyperprobe.diagnostic.build import CATEGORIES, all_hyponyms, negated_pairs
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.lexicon.wordnet import open_wordnet
+from hyperprobe.models.vector_files import write_halves
 from hyperprobe.names import EMBEDDED_FOLDER, EMBEDDED_VECTORS
 
 
@@ -27,7 +26,7 @@ def export(work: Path, target: Path = EMBEDDED_FOLDER) -> None:
         vectors = KeyedVectors.load(str(work / f"{name}.kv"))
         words = [word for word in askable_words(work) if word in vectors]
         matrix = round_to_bfloat16(np.stack([vectors[word] for word in words]))
-        write_word2vec(target / f"{name}.bin.gz", words, matrix)
+        write_halves(target / f"{name}.safetensors", words, matrix)
 
 
 def askable_words(work: Path) -> list[str]:
@@ -44,12 +43,3 @@ def round_to_bfloat16(matrix: np.ndarray) -> np.ndarray:
     bits = np.ascontiguousarray(matrix, dtype=np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
     return rounded.astype(np.uint32).view(np.float32)
-
-
-def write_word2vec(path: Path, words: list[str], matrix: np.ndarray) -> None:
-    """Vectors in word2vec's binary format, packed; the same bytes for the same vectors."""
-    buffer = io.BytesIO()
-    buffer.write(f"{len(words)} {matrix.shape[1]}\n".encode())
-    for word, vector in zip(words, matrix, strict=True):
-        buffer.write(word.encode() + b" " + vector.astype("<f4").tobytes())
-    path.write_bytes(gzip.compress(buffer.getvalue(), 9, mtime=0))

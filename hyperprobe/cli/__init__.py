@@ -5,6 +5,7 @@ Each command is in the module of its name, which registers it when imported here
 
 from __future__ import annotations
 
+import gc
 import os
 import pkgutil
 import sys
@@ -50,6 +51,8 @@ def main_options(
 
 def main() -> None:
     """The entry point: every error is one line on standard error and exit code 2."""
+    # Most objects are of imported modules and stay: looking through them takes a second.
+    gc.set_threshold(100_000, 50, 50)
     try:
         _check_arguments(sys.argv[1:])
         code = app(lama.join_vocab_models(sys.argv[1:]) or ["--help"], standalone_mode=False)

@@ -216,9 +216,21 @@ def rank_scores(scores: Scores, gold: Sequence[int | None], k: int) -> Ranking:
     k = min(k, scores.shape[1])
     index = np.array([0 if g is None else g for g in gold], dtype=np.int64)
     stand = stand_of(scores, index)
-    # Stable, so that equal scores stay in candidate order whatever the batch.
-    top = np.argsort(-scores, axis=1, kind="stable")[:, :k].astype(np.int64)
+    top = _top_of(scores, k)
     return Ranking(*gold_arrays(stand, gold), top, np.take_along_axis(scores, top, axis=1))
+
+
+def _top_of(scores: Scores, k: int) -> NDArray[np.int64]:
+    """The columns [n, k] of the best scores of each row, equal scores in the order of columns."""
+    best = np.sort(np.argpartition(-scores, k - 1, axis=1)[:, :k], axis=1)
+    values = np.take_along_axis(scores, best, axis=1)
+    # Where several could be the last one, and where there are no scores, all are sorted.
+    last = values.min(axis=1, keepdims=True)
+    clear = (scores >= last).sum(axis=1) == k
+    order = np.argsort(-values, axis=1, kind="stable")
+    top: NDArray[np.int64] = np.take_along_axis(best, order, axis=1).astype(np.int64)
+    top[~clear] = np.argsort(-scores[~clear], axis=1, kind="stable")[:, :k]
+    return top
 
 
 def gold_arrays(

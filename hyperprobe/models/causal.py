@@ -39,6 +39,7 @@ class CausalModel(AutoregressiveModel):
 
     def _read(self, units: Sequence[Unit]) -> tuple[torch.Tensor, Any]:
         ids = torch.tensor([unit.prefix for unit in units], device=self.device)
+        self.tokens_read += ids.numel()
         last = [ids.shape[1] - 1] * len(units)
         with head_sees(self.model.get_decoder(), range(len(units)), last):
             output = self.model(input_ids=ids, use_cache=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.families import FAMILIES
@@ -63,6 +63,20 @@ class OnHub(NamedTuple):
 
     local: bool
     commit: str | None
+
+
+class Source(NamedTuple):
+    """Where transformers finds a model: a folder or a name on the hub, whether the hub is left
+    alone, and the branch, tag or commit there, which `commit` resolves."""
+
+    folder: str
+    local: bool = True
+    commit: str | None = None
+    revision: str = "main"
+
+    def keywords(self) -> dict[str, Any]:
+        """What `from_pretrained` is told of it."""
+        return {"local_files_only": self.local, "revision": self.revision}
 
 
 @cache

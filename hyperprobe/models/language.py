@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import Ranking, Scores, gold_arrays
-from hyperprobe.models.batching import run_in_batches
+from hyperprobe.models.batching import keep_freed_memory, run_in_batches
 from hyperprobe.models.folders import check_rows, embedding_rows
 from hyperprobe.options import ModelOptions
 from hyperprobe.statistics.ranks import Stand, stand_of
@@ -69,11 +69,14 @@ class LanguageModel(ABC):
         self.tokenizer = tokenizer
         self.device = model.device
         on_cpu = model.device.type == "cpu"
+        if on_cpu:
+            keep_freed_memory()
         self.token_budget = CPU_TOKENS if on_cpu else GPU_TOKENS
         self.max_rows = CPU_ROWS if on_cpu else GPU_ROWS
         # Of the scores: half-precision weights still give scores in single precision.
         self.precision = torch.promote_types(model.dtype, torch.float32)
         self._source = source
+        self.tokens_read = 0  # padded, in all forward passes
 
     # -- what a family says of itself -----------------------------------------------------
 
@@ -234,6 +237,7 @@ class LanguageModel(ABC):
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Ids and attention mask [n_rows, longest], filled up on the right."""
         length = max(len(row) for row in rows)
+        self.tokens_read += len(rows) * length
         ids = torch.full((len(rows), length), self.tokenizer.pad_token_id or 0)
         attention = torch.zeros((len(rows), length), dtype=torch.long)
         for i, row in enumerate(rows):

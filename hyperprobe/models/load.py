@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES, SERVED, Family
-from hyperprobe.models import hub, pretrained
 from hyperprobe.models.base import ClozeModel
-from hyperprobe.models.embedding import Encoder
-from hyperprobe.models.language import LanguageModel
+from hyperprobe.models.hub import Source, find
 from hyperprobe.models.loaded import loaded
-from hyperprobe.models.memory import needs
 from hyperprobe.models.static import StaticModel
 from hyperprobe.names import (
     RANDOM,
@@ -25,6 +22,10 @@ from hyperprobe.names import (
 )
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
+
+if TYPE_CHECKING:
+    from hyperprobe.models.embedding import Encoder
+    from hyperprobe.models.language import LanguageModel
 
 IDENTIFYING = (".json", ".safetensors", ".txt", ".model")
 OF_TOKENIZERS = (".json", ".txt", ".model")
@@ -58,6 +59,8 @@ def load_outline(name: str, options: ModelOptions | None = None) -> ClozeModel:
 
 
 def _load(name: str, options: ModelOptions, weights: bool = True) -> ClozeModel:
+    from hyperprobe.models import pretrained  # (late: with it comes torch)
+
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
         return pretrained.language_model_of(name, *held.pair, options, random and weights, about)
@@ -89,7 +92,7 @@ def load_network(
     if is_vectors(name):
         raise UserError(f"{name} holds static vectors, which read no prompt: name a language model")
     _check_transformer(name)
-    return cast(LanguageModel, (load_model if weights else load_outline)(name, options))
+    return cast("LanguageModel", (load_model if weights else load_outline)(name, options))
 
 
 def _check_transformer(name: str) -> None:
@@ -114,6 +117,8 @@ def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
 
     Of a sequence-to-sequence model it is the encoder. `name` as in `load_model`.
     """
+    from hyperprobe.models import pretrained  # (late: with it comes torch)
+
     options = options or ModelOptions()
     _check_transformer(name)
     random, about = name.startswith(RANDOM), identify(name)
@@ -124,6 +129,8 @@ def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
 
 def config_of(name: str, trust_remote_code: bool = False) -> Any:
     """The Hugging Face configuration of a model, without its weights."""
+    from hyperprobe.models import pretrained  # (late: with it comes torch)
+
     if held := loaded(name):
         return held.model.config
     _check_transformer(name)
@@ -137,6 +144,8 @@ def n_parameters(name: str, trust_remote_code: bool = False) -> int:
         path = model_path(name)
         files = [path] if path.is_file() else path.glob("*")
         return sum(file.stat().st_size for file in files if file.is_file()) // 4
+    from hyperprobe.models.memory import needs  # (late: with it comes torch)
+
     options = ModelOptions(trust_remote_code=trust_remote_code)
     needed = needs(config_of(name, trust_remote_code), "AutoModel", options, on_cpu=True)
     return needed.n_parameters if needed else 0
@@ -144,6 +153,8 @@ def n_parameters(name: str, trust_remote_code: bool = False) -> int:
 
 def family(name: str, trust_remote_code: bool = False) -> str:
     """The `kind` of the model called `name`, from its config alone: nothing else is loaded."""
+    from hyperprobe.models import pretrained  # (late: with it comes torch)
+
     held = loaded(name)
     if not held and (from_file := file_family(name)):
         return from_file
@@ -151,15 +162,15 @@ def family(name: str, trust_remote_code: bool = False) -> str:
     return pretrained.family_of(name, config_of(name, trust_remote_code), classes)
 
 
-def _place(name: str) -> pretrained.Source:
+def _place(name: str) -> Source:
     """What Hugging Face loads for this name, a folder here or a model of the hub. Raises
     `UserError` for a name of neither."""
     path = model_path(name)
     if path.is_dir():
-        return pretrained.Source(str(path))
+        return Source(str(path))
     name = name.removeprefix(RANDOM)
     folder, revision = split_revision(name)
-    return pretrained.Source(folder, *hub.find(name), revision or "main")
+    return Source(folder, *find(name), revision or "main")
 
 
 def identify(name: str) -> dict[str, Any]:

@@ -161,13 +161,18 @@ class MaskedModel(MaskedTexts):
         def run(batch: list[int]) -> None:
             log_probs = self._slot_log_probs([distinct[i] for i in batch])
             rows_of = [(j, target) for j, i in enumerate(batch) for target in where[distinct[i]]]
-            source, target = (torch.tensor(side) for side in zip(*rows_of, strict=True))
+            source, target = (
+                torch.tensor(side, device=self.device) for side in zip(*rows_of, strict=True)
+            )
             # Nothing is added before all is there: a batch that fails may be run again.
             picked = [
                 log_probs[:, j].index_select(1, t)[source] for j, t in enumerate(step.targets)
             ]
             for columns, values in zip(step.columns, picked, strict=True):
-                scores[target[:, None], columns[None, :]] += values
+                if len(columns) == scores.shape[1]:  # all, in their order: 25 times as fast
+                    scores.index_add_(0, target, values)
+                else:
+                    scores[target[:, None], columns[None, :]] += values
             advance(len(rows_of))
 
         with torch.inference_mode():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -11,6 +12,7 @@ import torch
 from hyperprobe.cloze import SLOT, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.language import LanguageModel, head_sees
+from hyperprobe.models.last_layer import LastLayer, find_last_layer
 
 Tokenise = Callable[[Sequence[str]], Sequence[Sequence[int]]]
 
@@ -98,13 +100,37 @@ class MaskedTexts(LanguageModel, ABC):
             segments[i, row.n_first : len(row.ids)] = 1
         return {"token_type_ids": segments}
 
-    def _slot_log_probs(self, rows: Sequence[Row]) -> torch.Tensor:
-        """Log-probabilities [n_rows, n_positions, vocabulary] at the positions of each row."""
+    def describe(self) -> dict[str, Any]:
+        last = "at the slots alone" if self._last_layer else "at all positions"
+        return {**super().describe(), "last_layer": last}
+
+    @cached_property
+    def _last_layer(self) -> LastLayer | None:
+        """The network's last layer, where it can be computed at the slots alone."""
+        mask = self.tokenizer.mask_token_id
+        a, b = self._vocabulary()[-2:].tolist()
+        opening = self._text_opening
+        n = len(opening)
+        texts = (*opening, a, mask, b, mask, a), (*opening, mask, mask, b)  # one is padded
+        slots = (n + 1, n + 3), (n, n + 1)
+        rows = [Row(ids, len(ids), at) for ids, at in zip(texts, slots, strict=True)]
+        with torch.inference_mode():
+            return find_last_layer(self.model, lambda last: self._slot_logits(rows, last))
+
+    def _slot_logits(self, rows: Sequence[Row], last: LastLayer | None) -> torch.Tensor:
+        """Logits [n_rows, n_positions, vocabulary] at the positions of each row."""
         ids, attention = self._padded([row.ids for row in rows])
         inputs = {"input_ids": ids, "attention_mask": attention, **self._segments(rows, ids)}
-        n_positions = len(rows[0].positions)
-        of_rows = [i for i in range(len(rows)) for _ in range(n_positions)]
-        positions = [position for row in rows for position in row.positions]
-        with head_sees(self.model.base_model, of_rows, positions):
+        positions = torch.tensor([row.positions for row in rows])
+        if last is not None and last.is_plain:
+            with last.at(positions):
+                logits: torch.Tensor = self.model(**inputs).logits
+            return logits
+        of_rows = torch.arange(len(rows)).repeat_interleave(positions.shape[1])
+        with head_sees(self.model.base_model, of_rows, positions.flatten()):
             logits = self.model(**inputs).logits[0]
-        return self._log_probs(logits).view(len(rows), n_positions, -1)
+        return logits.view(*positions.shape, -1)
+
+    def _slot_log_probs(self, rows: Sequence[Row]) -> torch.Tensor:
+        """Log-probabilities [n_rows, n_positions, vocabulary] at the positions of each row."""
+        return self._log_probs(self._slot_logits(rows, self._last_layer))

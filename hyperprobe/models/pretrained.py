@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -13,6 +13,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES
 from hyperprobe.models.embedding import Encoder
 from hyperprobe.models.folders import check_config, check_ids, check_shards, check_tokenizer
+from hyperprobe.models.hub import Source
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.memory import plan, quantized_layers
 from hyperprobe.names import model_path
@@ -26,20 +27,6 @@ TORCH_DTYPES = {
 }
 RANDOM_SEED = 0
 MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
-
-
-class Source(NamedTuple):
-    """Where transformers finds a model: a folder or a name on the hub, whether the hub is left
-    alone, and the branch, tag or commit there, which `commit` resolves."""
-
-    folder: str
-    local: bool = True
-    commit: str | None = None
-    revision: str = "main"
-
-    def keywords(self) -> dict[str, Any]:
-        """What `from_pretrained` is told of it."""
-        return {"local_files_only": self.local, "revision": self.revision}
 
 
 def load_language_model(

@@ -1,4 +1,4 @@
-"""Static word vectors, read by gensim: the cosine of subject and candidate is the score."""
+"""Static word vectors: the cosine of subject and candidate is the score."""
 
 from __future__ import annotations
 
@@ -15,11 +15,34 @@ from hyperprobe.errors import UserError, one_line, quoted
 from hyperprobe.models.base import Ranking, Scores, rank_scores
 from hyperprobe.models.fasttext_files import check_fasttext, starts_fasttext
 from hyperprobe.models.gensim_files import PICKLES, read_native
-from hyperprobe.models.vector_files import read_rows
+from hyperprobe.models.vector_files import read_halves, read_rows
+
+HALVES = ".safetensors"  # of the vectors that ship: mapped, and half as large
+
+
+class WordVectors:
+    """Words and their vectors [n_words, width], with gensim's names for both: that takes half a
+    second to import."""
+
+    def __init__(self, words: list[str], matrix: NDArray[np.float32]) -> None:
+        self.index_to_key = words
+        self.key_to_index = {word: i for i, word in enumerate(words)}
+        self.vectors = matrix
+        self.vector_size = matrix.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.index_to_key)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.key_to_index
+
+    def __getitem__(self, word: str) -> Scores:
+        vector: Scores = self.vectors[self.key_to_index[word]]
+        return vector
 
 
 class StaticModel:
-    """gensim `KeyedVectors` as a `ClozeModel`: the text of a cloze plays no part."""
+    """Word vectors as a `ClozeModel`: the text of a cloze plays no part."""
 
     kind = "static"
     reads_text = False
@@ -63,25 +86,25 @@ class StaticModel:
         table = np.zeros((len(words), self.vectors.vector_size), dtype=np.float32)
         unknown = []
         for i, word in enumerate(words):
-            form = next((form for form in (word, word.lower()) if form in self.vectors), None)
-            if form is None:
+            vector = self._vector(word)
+            if vector is None:
                 unknown.append(word)
             else:
-                table[i] = self.vectors[form]
+                table[i] = vector
         return table, unknown
+
+    def _vector(self, word: str) -> Scores | None:
+        # fastText's own format spells unseen words from character n-grams.
+        form = next((form for form in (word, word.lower()) if form in self.vectors), None)
+        return None if form is None else self.vectors[form]
 
     def _unit_vectors(self, words: Sequence[str]) -> Scores:
         """Unit vectors [n_words, width], NaN for a word without one (any case will do)."""
         matrix = np.full((len(words), self.vectors.vector_size), np.nan, dtype=np.float32)
         for i, word in enumerate(words):
-            for form in (word, word.lower()):
-                # fastText's own format spells unseen words from character n-grams.
-                if form in self.vectors:
-                    vector = self.vectors[form]
-                    norm = float(np.linalg.norm(vector))
-                    if norm > 0:
-                        matrix[i] = vector / norm
-                    break
+            vector = self._vector(word)
+            if vector is not None and (norm := float(np.sqrt(vector.dot(vector)))) > 0:
+                matrix[i] = vector / norm
         return matrix
 
     def _units_of_candidates(self, words: tuple[str, ...]) -> Scores:
@@ -132,7 +155,7 @@ class StaticModel:
 
 
 def load_vectors(path: Path) -> Any:
-    """gensim `KeyedVectors` from any of the formats in use.
+    """`WordVectors`, or gensim's own of fastText, from any of the formats in use.
 
     word2vec text and binary, GloVe text with and without a header, fastText
     `.vec` and `.bin`, gensim's own (read as data: nothing in them is run);
@@ -147,6 +170,8 @@ def load_vectors(path: Path) -> Any:
         whole = starts_fasttext(head) or head.startswith(PICKLES)
         if whole and path.suffix == ".gz":
             raise ValueError("it is fastText's or gensim's own format, packed: unpack it")
+        if path.suffix == HALVES:
+            return keyed_vectors(*read_halves(path))
         if starts_fasttext(head):
             return _load_fasttext(path)
         words, matrix = (read_native if whole else read_rows)(path)
@@ -162,15 +187,12 @@ def load_vectors(path: Path) -> Any:
         ) from error
 
 
-def keyed_vectors(words: list[str], matrix: NDArray[np.float32]) -> Any:
-    """gensim `KeyedVectors` of these words and their vectors [n_words, width].
+def keyed_vectors(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
+    """`WordVectors` of these words and their vectors [n_words, width].
 
     Raises `ValueError` on what no vectors are.
     """
-    from gensim.models import KeyedVectors
-
-    made = KeyedVectors(matrix.shape[1])
-    made.key_to_index = {word: i for i, word in enumerate(words)}
+    made = WordVectors(words, matrix)
     if not words or not matrix.shape[1]:
         raise ValueError("it holds no vectors")
     if len(made.key_to_index) < len(words):
@@ -178,9 +200,6 @@ def keyed_vectors(words: list[str], matrix: NDArray[np.float32]) -> Any:
     if not np.isfinite(matrix).all():
         row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
         raise ValueError(f"a number of {quoted(words[row])} is not finite")
-    made.index_to_key = words
-    made.vectors = matrix
-    made.next_index = len(words)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Words and vectors from word2vec's and GloVe's files, row by row.
+"""Words and vectors from word2vec's and GloVe's files, row by row, and from those that ship.
 
 No promise of a file is believed: the matrix grows with the rows that are really there, and
 every row is checked. Errors name the line (text) or the vector (binary).
@@ -7,12 +7,14 @@ every row is checked. Errors name the line (text) or the vector (binary).
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from hyperprobe.documents import FREE_BYTES, MAX_RATIO
 from hyperprobe.errors import quoted
@@ -105,6 +107,24 @@ def read_rows(path: Path) -> Words:
             return _read_binary(file, head, table, n)
         file.seek(len(first))
         return _read_text(file, b"", (n, width), most)
+
+
+def write_halves(path: Path, words: Sequence[str], matrix: NDArray[np.float32]) -> None:
+    """Write vectors whose last 16 bits are zero (bfloat16) as safetensors of the first 16."""
+    bits = np.ascontiguousarray(matrix, dtype="<f4").view("<u4")
+    save_file({"vectors": (bits >> 16).astype("<u2")}, path, {"words": "\n".join(words)})
+
+
+def read_halves(path: Path) -> Words:
+    """Words and vectors [n_words, width] of a file that `write_halves` wrote."""
+    with safe_open(path, "np") as file:
+        words = (file.metadata() or {}).get("words", "").split("\n")
+        if "vectors" not in file.keys() or not words[0]:  # noqa: SIM118
+            raise VectorsError("it holds no words: of a model, name the folder")
+        matrix = (file.get_tensor("vectors").astype(np.uint32) << 16).view(np.float32)
+    if len(words) != len(matrix):
+        raise VectorsError(f"{len(words)} words and {len(matrix)} vectors")
+    return words, matrix
 
 
 def _is_binary(head: bytes) -> bool:

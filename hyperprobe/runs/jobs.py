@@ -50,9 +50,11 @@ class Once(Generic[Result]):
 
 
 class LastLoaded:
-    """Loads models when they are first asked, and holds one at a time."""
+    """Loads models when they are first asked, and holds one at a time; what is `kept` of its
+    answers goes with it."""
 
     def __init__(self) -> None:
+        self.kept: dict[Any, Any] = {}
         self._asked: tuple[Any, ...] | None = None
         self._model: Any = None
 
@@ -60,6 +62,7 @@ class LastLoaded:
         """What `load` makes of these arguments."""
         if (load, *asked) != self._asked:
             self._asked = self._model = None  # free it before the next one comes
+            self.kept = {}
             self._model = load(*asked)
             self._asked = (load, *asked)
         model: Model = self._model
@@ -105,11 +108,13 @@ def answered_by(
 
 @dataclass(frozen=True)
 class Job(Generic[Result]):
-    """A run, its cells, and `finish`: run and frames (in the order of the cells) -> result."""
+    """A run, its cells, and `finish`: run and frames (in the order of the cells) -> result. `read`
+    gives the result of a run that is finished already, if there is a quicker way to it."""
 
     run: Run
     cells: Sequence[Cell]
     finish: Callable[[Run, list[pd.DataFrame]], Result]
+    read: Callable[[Run], Result | None] = lambda run: None
 
     @property
     def cost(self) -> float:
@@ -137,6 +142,8 @@ class Job(Generic[Result]):
 
 def run_job(job: Job[Result]) -> Result:
     """The job's result: computes the cells that are not stored, and finishes."""
+    if (found := job.read(job.run)) is not None:
+        return found
     with progress(job.run.command, len(job.cells)) as advance:
         frames = compute_cells(job, job.cells, LastLoaded(), advance)
     return job.finish(job.run, frames)

@@ -38,7 +38,7 @@ from hyperprobe.runs.files import (
     write_frame,
     write_text,
 )
-from hyperprobe.runs.read import PICTURES, CellNotes, read_run
+from hyperprobe.runs.read import PICTURES, CellNotes, FinishedRun, read_run
 
 PACKAGES = ("torch", "transformers", "tokenizers", "gensim", "numpy", "scipy", "pandas", "wordfreq")
 
@@ -180,14 +180,13 @@ class Run:
         is left as it is, so that its `run.json` says how its tables were made.
         """
         files = sorted([*tables, *others])
-        about = {"command": self.command, "settings": self.settings, "seed": seed}
-        about["hyperprobe"] = hyperprobe.__version__
-        if self._is_whole(json.loads(json.dumps(about)), files):
+        finished = self.finished(seed)
+        if finished and sorted(finished.files) == files:
             return
         for name, frame in tables.items():
             write_frame(self.folder / name, frame)
         notes = {
-            **about,
+            **self._about(seed),
             "options": self.options,
             "python": platform.python_version(),
             "platform": platform.platform(),
@@ -202,20 +201,23 @@ class Run:
         text = json.dumps(notes, indent=2, ensure_ascii=False)
         write_text(self.folder / "run.json", text + "\n")
 
-    def _is_whole(self, about: dict[str, Any], files: list[str]) -> bool:
-        """Whether the folder holds a finished run that `about` describes, with all its files."""
+    def finished(self, seed: int | None = None) -> FinishedRun | None:
+        """The run as this version has finished it before, with all its files as they were."""
+        about = json.loads(json.dumps(self._about(seed)))
         try:
             run = read_run(self.folder)
-            same = all(run.notes.get(key) == value for key, value in about.items())
             # `read_run` has checked every file but the pictures.
-            pictures = [name for name in files if name.endswith(PICTURES)]
-            return (
-                same
-                and sorted(run.files) == files
-                and all(file_digest(self.folder / name) == run.files[name] for name in pictures)
+            pictures = [name for name in run.files if name.endswith(PICTURES)]
+            whole = all(run.notes.get(key) == value for key, value in about.items()) and all(
+                file_digest(self.folder / name) == run.files[name] for name in pictures
             )
         except (OSError, UserError):
-            return False
+            return None
+        return run if whole else None
+
+    def _about(self, seed: int | None) -> dict[str, Any]:
+        about = {"command": self.command, "settings": self.settings, "seed": seed}
+        return about | {"hyperprobe": hyperprobe.__version__}
 
     def _peak_memory(self) -> dict[str, float]:
         """The most that this process or any that computed a cell has held."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from hyperprobe.statistics.intervals import CONFIDENCE, N_RESAMPLES, interval, wilson_interval
 
@@ -64,7 +64,7 @@ def interval_over_clusters(
     independent = float(values[~np.isnan(values)].var()) / n
     constant = independent < SMALLEST_VARIANCE
     effect = 1.0 if constant else variance / independent
-    quantile = float(t.ppf((1 + CONFIDENCE) / 2, k - 1))
+    quantile = float(stdtrit(k - 1, (1 + CONFIDENCE) / 2))
     if not differences:
         low, high = wilson_interval(float(mean), n / max(effect, 1e-9), quantile)
         # Of a constant outcome the items say nothing about their clustering: count the clusters.

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest, norm
+from scipy.special import ndtri
 
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
@@ -62,6 +62,8 @@ def mcnemar_exact(first: ArrayLike, second: ArrayLike) -> tuple[int, int, float]
 @lru_cache(10_000)  # many pairs of models and metrics share their counts
 def _sign_test(k: int, n: int) -> float:
     """The two-sided p-value of `k` heads in `n` throws of a fair coin, 1.0 of none."""
+    from scipy.stats import binomtest  # (late: it takes longer to import than a run to read)
+
     return float(binomtest(k, n, 0.5).pvalue) if n else 1.0
 
 
@@ -72,7 +74,7 @@ def wilson_interval(share: float, n: float, quantile: float | None = None) -> tu
     """
     if n <= 0:
         return float("nan"), float("nan")
-    z = norm.ppf((1 + CONFIDENCE) / 2) if quantile is None else quantile
+    z = ndtri((1 + CONFIDENCE) / 2) if quantile is None else quantile
     centre = share + z * z / (2 * n)
     spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return float((centre - spread) / (1 + z * z / n)), float((centre + spread) / (1 + z * z / n))
@@ -102,6 +104,6 @@ def fisher_interval(correlation: float, n: int) -> tuple[float, float]:
         return float("nan"), float("nan")
     if abs(correlation) == 1:
         return correlation, correlation
-    half = norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt((1 + correlation**2 / 2) / (n - 3))
+    half = ndtri((1 + CONFIDENCE) / 2) * np.sqrt((1 + correlation**2 / 2) / (n - 3))
     centre = np.arctanh(correlation)
     return float(np.tanh(centre - half)), float(np.tanh(centre + half))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from hyperprobe.statistics.intervals import CONFIDENCE
 
@@ -85,7 +85,7 @@ def cohens_kappa(first: ArrayLike, second: ArrayLike) -> Kappa:
     np.add.at(table, (index[: len(a)], index[len(a) :]), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = kappa_of(table)
-    half = norm.ppf((1 + CONFIDENCE) / 2) * float(found.std_kappa)
+    half = ndtri((1 + CONFIDENCE) / 2) * float(found.std_kappa)
     kappa = float(found.kappa)
     return Kappa(kappa, max(-1.0, kappa - half), min(1.0, kappa + half))
 

@@ -16,10 +16,12 @@ from gensim.models import FastText, KeyedVectors, Word2Vec
 from gensim.models.fasttext import save_facebook_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from hyperprobe.errors import UserError
 from hyperprobe.models.fasttext_files import MAGIC
 from hyperprobe.models.static import load_vectors
+from hyperprobe.models.vector_files import write_halves
 
 WORDS = ["robin", "robins", "bird", "birds", "fish", "tool"]
 MATRIX = np.random.default_rng(1).normal(size=(len(WORDS), 8)).astype(np.float32)
@@ -63,7 +65,13 @@ def test_a_trained_model_and_its_vectors(tmp_path: Path, suffix: str, sep_limit:
     read = load_vectors(path)
     assert read.index_to_key == model.wv.index_to_key
     assert (read.vectors == model.wv.vectors).all()
-    assert read.most_similar("robin") == model.wv.most_similar("robin")
+
+
+def test_weights_of_a_model_are_refused_as_vectors(tmp_path: Path):
+    path = tmp_path / "model.safetensors"
+    save_file({"vectors": MATRIX}, path)
+    with pytest.raises(UserError, match="it holds no words: of a model, name the folder"):
+        load_vectors(path)
 
 
 def test_gensims_own_fasttext_is_refused(tmp_path: Path):
@@ -381,7 +389,6 @@ def is_read_or_refused(path: Path) -> None:
     except UserError as error:
         assert "\n" not in str(error)
     else:
-        assert isinstance(read, KeyedVectors)
         assert len(read) == len(read.index_to_key) > 0
         assert np.isfinite(read.vectors).all()
         assert read.vectors.shape == (len(read), read.vector_size)
@@ -422,6 +429,7 @@ def real(tmp_path_factory: pytest.TempPathFactory, fasttext: bytes) -> dict[str,
     Word2Vec([WORDS] * 5, vector_size=8, min_count=1, epochs=1).save(str(folder / "x.model"))
     (folder / "x.bin.gz").write_bytes(gzip.compress((folder / "plain").read_bytes()))
     (folder / "x.fasttext").write_bytes(fasttext)
+    write_halves(folder / "x.safetensors", WORDS, np.zeros((len(WORDS), 8), np.float32))
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 

@@ -35,7 +35,7 @@ from recipe.arms import (
 from recipe.batches import Sequences, encode, epoch, load
 from recipe.corpus import build, experiment_pairs
 from recipe.doses import summary, table_of_doses
-from recipe.export import round_to_bfloat16, write_word2vec
+from recipe.export import round_to_bfloat16, write_halves
 from recipe.glove import count_pairs, train_glove
 from recipe.sentences import (
     Definition,
@@ -368,10 +368,10 @@ def test_exported_vectors_are_rounded_and_repeatable(tmp_path: Path):
     matrix = np.random.default_rng(1).normal(size=(4, 8)).astype(np.float32)
     rounded = round_to_bfloat16(matrix)
     assert np.abs(rounded / matrix - 1).max() < 2**-8
-    for name in ("a.bin.gz", "b.bin.gz"):
-        write_word2vec(tmp_path / name, ["a", "b", "c", "d"], rounded)
-    assert (tmp_path / "a.bin.gz").read_bytes() == (tmp_path / "b.bin.gz").read_bytes()
-    assert (load_vectors(tmp_path / "a.bin.gz").vectors == rounded).all()
+    for name in ("a.safetensors", "b.safetensors"):
+        write_halves(tmp_path / name, ["a", "b", "c", "d"], rounded)
+    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+    assert (load_vectors(tmp_path / "a.safetensors").vectors == rounded).all()
 
 
 def test_vectors_repeat_exactly(tmp_path: Path):

@@ -12,6 +12,7 @@ import torch
 from gensim.models import KeyedVectors
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.stats import spearmanr
 
 from hyperprobe.analysis.agreement import agreement
@@ -262,3 +263,17 @@ def test_the_first_category_is_the_printed_answer(constant: Any):
     table = predict_probe(constant, ASKED, SINGULAR, "gold")
     assert table["gold_rank"].unique() == [1] and table["gold_tied"].unique() == [8]
     assert table["best"].unique() == [SET["hypernym"][0]]
+
+
+@given(
+    arrays(
+        np.float32,
+        st.tuples(st.integers(1, 5), st.integers(1, 12)),
+        elements=st.sampled_from([-np.inf, -1.5, 0.0, 0.25, 1.0, 2.0, np.nan]),
+    ),
+    st.integers(1, 12),
+)
+def test_the_best_are_those_of_a_whole_sort(scores: np.ndarray, k: int):
+    k = min(k, scores.shape[1])
+    top = rank_scores(scores, [0] * len(scores), k).top
+    assert (top == np.argsort(-scores, axis=1, kind="stable")[:, :k]).all()

@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -17,6 +18,7 @@ import hyperprobe as hp
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.probes.zero_shot import ask as zero_shot_ask
+from hyperprobe.probes.zero_shot.probe import zero_shot
 from hyperprobe.probes.zero_shot.study import StudyResult
 from hyperprobe.studies.file import plans, read_study
 from hyperprobe.studies.study import study
@@ -103,6 +105,26 @@ def test_checkpoints_under_each_setting(
     assert "out original over training steps" in repr(result)
     page = hp.report([result.folder], results=tmp_path).folder / "report.md"
     assert "Accuracy of out original over training steps" in page.read_text()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_article_policies_share_what_no_article_changes(models: list[str], tmp_path: Path):
+    policies = ["gold", "fixed", "marginal"]
+    plan = write_study(tmp_path, models[:1], article=policies)
+    result = study(plan, tmp_path)["zero-shot"]
+    notes = json.loads((result.folder / "run.json").read_text())["models"]
+    read = [about["tokens_read"] for about in notes.values() if about["kind"] == "masked"]
+    assert len(read) == 6  # on two sets
+    assert 0 < sum(read) < 1.6 * sum(read[:2])
+    scores = [c for c in result.predictions if c.startswith("score_")]
+    sets = [str(tmp_path / f"{name}.tsv") for name in ("one", "two")]
+    for policy in policies:
+        alone = zero_shot(models[0], sets, policy, results=tmp_path).predictions
+        alone = alone[alone["model"].str.endswith(models[0])].reset_index(drop=True)
+        rows = result.predictions[result.predictions["article"] == policy]
+        rows = rows[rows["model"].str.endswith(models[0])].reset_index(drop=True)
+        assert (rows[["item", "probe", "best"]] == alone[["item", "probe", "best"]]).all(axis=None)
+        assert np.allclose(rows[scores], alone[scores], atol=1e-5, equal_nan=True)
 
 
 def test_a_study_that_grows_costs_what_is_new(

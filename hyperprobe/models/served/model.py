@@ -11,7 +11,8 @@ import torch
 from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import Unit
 from hyperprobe.models.causal import CausalModel
-from hyperprobe.models.pretrained import Source, read_tokenizer
+from hyperprobe.models.hub import Source
+from hyperprobe.models.pretrained import read_tokenizer
 from hyperprobe.models.served import NO_VOCABULARY, SERVE_VOCABULARY
 from hyperprobe.models.served.cache import Cache
 from hyperprobe.models.served.client import Client

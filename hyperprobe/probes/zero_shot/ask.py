@@ -90,8 +90,11 @@ def cells_of(
         setting = unit.setting
         model = models.get(load_model, unit.name, setting.model)
         vocabulary = words() if is_vectors(unit.name) else None
-        predictions = predict(model, one, setting.article, vocabulary, setting.shuffled)
-        return predictions, model.describe()
+        start = getattr(model, "tokens_read", 0)
+        given = (setting.article, vocabulary, setting.shuffled, models.kept)
+        predictions = predict(model, one, *given)
+        read = getattr(model, "tokens_read", 0) - start
+        return predictions, model.describe() | ({"tokens_read": read} if read else {})
 
     cells = []
     for unit in units:

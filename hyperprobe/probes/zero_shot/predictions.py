@@ -13,6 +13,7 @@ Scores are natural log-probabilities for language models, cosines for vectors.
 from __future__ import annotations
 
 import random
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,11 +70,14 @@ def predict(
     article: Article,
     open_words: CandidateSet | None = None,
     shuffled: bool = False,
+    shared: dict[Hashable, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """The model's predictions on a diagnostic set, its control prompts' included.
 
-    `shuffled` adds the contextual probes with their words in random order.
+    `shuffled` adds the contextual probes with their words in random order. `shared` keeps, from
+    call to call with one model, the predictions that are the same under every article policy.
     """
+    shared, digest = {} if shared is None else shared, asked_set.digest
     frame = asked_set.frame
     bare = {f"{c}_bare": frame[c].str.rstrip(" .") for c in ("control", "control_plural")}
     frame = frame.assign(**bare)
@@ -97,12 +101,17 @@ def predict(
         # Vectors read no prompt, and no other prompt has an article.
         asks_article = model.reads_text and probe.prompt == "singular"
         policy: Article = article if asks_article else "gold"
-        if probe.name != "open":
+        same = (digest, name, probe)
+        if not asks_article and same in shared:
+            part = shared[same]
+        elif probe.name != "open":
             part = _closed(model, asked_set, rows, probe, policy)
         elif policy == "marginal" or (open_words is None and not ranks_vocabulary(model)):
             continue  # no one prompt to fill, or no vocabulary to answer from
         else:
             part = _open(model, asked_set, rows, probe, policy, open_words)
+        if not asks_article:
+            shared[same] = part
         parts.append(part.assign(model=name, probe=probe.name))
     return pd.concat(parts, ignore_index=True)
 

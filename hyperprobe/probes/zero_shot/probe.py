@@ -144,10 +144,15 @@ def plan_zero_shot(
     run = Run(results, "zero-shot", settings, given)
     units = [Unit(name, setting) for name in names]
     cells = cells_of(units, sets, ids, lambda unit, diagnostic: f"{unit.name} on {diagnostic}")
-    return Job(run, cells, partial(_finish, units, sets, seed))
+    return Job(run, cells, partial(_finish, units, sets, seed), partial(_read, seed))
 
 
 zero_shot = as_function(plan_zero_shot)
+
+
+def _read(seed: int, run: Run) -> ZeroShotResult | None:
+    finished = run.finished(seed)
+    return ZeroShotResult.read(finished) if finished else None
 
 
 def _finish(
