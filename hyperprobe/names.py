@@ -107,9 +107,7 @@ def served(name: str) -> Served | None:
     if not known or not model or not re.fullmatch("[!->@-~]+", url):
         raise UserError(f"a name that begins {OPENAI} needs an address and a model: {wanted}")
     if asked and not (tokenizer.startswith("tokenizer=") and tokenizer != "tokenizer="):
-        raise UserError(
-            f"a name that begins {OPENAI} has no other choice than ?tokenizer: {wanted}"
-        )
+        raise UserError(f"a name that begins {OPENAI} may end in ?tokenizer= alone: {wanted}")
     return Served(url.rstrip("/"), model, tokenizer.removeprefix("tokenizer=") or model)
 
 

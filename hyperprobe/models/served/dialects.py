@@ -176,13 +176,12 @@ class Vllm(Dialect):
     def generate(self, ids: Tokens) -> tuple[list[int], float]:
         shown = self._ask(ids, 0).logprobs
         tokens = [token.removeprefix(self.LABEL) for token in shown.tokens]
-        if len(tokens) != 1 or not tokens[0].isdecimal():
+        if len(tokens) != 1 or not tokens[0].isdecimal() or len(shown.token_logprobs) != 1:
             raise RefusedError("no id of the token that it generates")
         return [int(tokens[0])], checked(shown.token_logprobs)[0]
 
     def next_log_probs(self, ids: Tokens, wanted: Sequence[int]) -> list[float]:
-        (entry,) = self._ask(ids, -1).logprobs.top_logprobs or [None]
-        values = entry or {}
+        values = (self._ask(ids, -1).logprobs.top_logprobs or [None])[0] or {}
         return checked([values.get(f"{self.LABEL}{token}") for token in wanted])
 
 
@@ -289,6 +288,6 @@ class Sglang(Dialect):
 
     def next_log_probs(self, ids: Tokens, wanted: Sequence[int]) -> list[float]:
         more = {"token_ids_logprob": list(wanted), "return_text_in_logprobs": False}
-        (entries,) = self._ask(ids, len(ids), **more).output_token_ids_logprobs or [None]
+        entries = (self._ask(ids, len(ids), **more).output_token_ids_logprobs or [None])[0]
         values = {token: value for value, token, _ in entries or ()}
         return checked([values.get(token) for token in wanted])

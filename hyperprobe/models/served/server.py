@@ -54,12 +54,12 @@ class Server:
         """Call `done(question, sum)` for each: the sum of log P(token | tokens before it) over the
         tokens that are asked about, in nats."""
         missing = []
-        for i, question in enumerate(asked, 1):
+        for question in asked:
             if (stored := self.cache.get(*question)) is not None:
                 done(question, sum(stored))
                 continue
             missing.append(question)
-            if i % AT_ONCE == 0:
+            if len(missing) % AT_ONCE == 0:
                 missing.append(self._known)
         new: list[tuple[Tokens, int, list[float]]] = []
 
