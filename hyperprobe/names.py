@@ -148,7 +148,7 @@ def split_revision(name: str) -> tuple[str, str]:
     stands, or of a name with a family's prefix."""
     base, at, revision = name.rpartition(AT)
     body = base.removeprefix(RANDOM)
-    if not at or not body or not _REVISION.fullmatch(revision) or prefixed(name):
+    if not at or not body or not _REVISION.fullmatch(revision) or prefixed(name) or served(name):
         return name, ""
     return (name, "") if Path(name.removeprefix(RANDOM)).exists() else (base, revision)
 
