@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hyperprobe.diagnostic.builder import build as build_diagnostic
     from hyperprobe.diagnostic.mine import mine as mine_contexts
     from hyperprobe.errors import UserError
+    from hyperprobe.exports.score import score
     from hyperprobe.finished import load
     from hyperprobe.models.load import load_model
     from hyperprobe.options import ModelOptions
@@ -61,6 +62,7 @@ _MODULES = {
     "parse_cloze": "cloze",
     "prompts": "probes.prompts.probe",
     "report": "reporting.report",
+    "score": "exports.score",
     "study": "probes.zero_shot.study",
     "zero_shot": "probes.zero_shot.probe",
 }
@@ -95,6 +97,7 @@ __all__ = [
     "parse_cloze",
     "prompts",
     "report",
+    "score",
     "study",
     "zero_shot",
 ]

@@ -24,7 +24,8 @@ class Family:
     their numbers; `suffixes` are those of its files, without the other families' files.
     The models of a `prefixed` family are named `FAMILY:PATH`, or `FAMILY:PATH?key=value` with one
     of its `choices` (the first is the default). `load` gets those as keywords, and the fields of
-    `ModelOptions` in `keywords`.
+    `ModelOptions` in `keywords`. One that is `fixed` has answers to the questions in its file,
+    and to no others.
     """
 
     loader: str
@@ -35,6 +36,7 @@ class Family:
     prefixed: bool = False
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
+    fixed: bool = False
 
     def model_class(self) -> Any:
         """The class that makes its models; imports torch."""
@@ -72,6 +74,13 @@ FAMILIES: dict[str, Family] = {
         prefixed=True,
         choices={"state": ("zero-state-10", "zero-state-1", "reference-order")},
         keywords=("device",),
+    ),
+    "scores": Family(
+        "hyperprobe.models.scores:ScoresModel",
+        ("article",),
+        from_file=True,
+        prefixed=True,
+        fixed=True,
     ),
     STATIC: Family(
         "hyperprobe.models.static:StaticModel",

@@ -12,6 +12,7 @@ import typer
 from hyperprobe.errors import printable
 from hyperprobe.models.hub import check_models
 from hyperprobe.options import (
+    Article,
     CausalScoring,
     Dtype,
     ModelOptions,
@@ -80,6 +81,17 @@ Models = Annotated[
 Diagnostics = Annotated[
     list[str] | None,
     typer.Option(help="lm-diagnostic, lm-diagnostic-extended or a file; repeatable."),
+]
+Paired = Annotated[
+    bool, typer.Option("--paired", help="Also print whether paired success is systematic.")
+]
+ArticlePolicy = Annotated[
+    Article | None,
+    typer.Option(
+        "--article",
+        help="Before the slot: the right answer's, always the same, or each candidate's own. "
+        "Default: gold, or marginal for a set of yours.",
+    ),
 ]
 LamaData = Annotated[Path, typer.Option(help="The folder with LAMA's files.")]
 OnlyRelations = Annotated[list[str] | None, typer.Option(help="Only this relation; repeatable.")]

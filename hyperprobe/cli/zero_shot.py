@@ -8,11 +8,13 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    ArticlePolicy,
     Device,
     Diagnostics,
     IntervalSeed,
     Json,
     Models,
+    Paired,
     Precision,
     PseudoLogLikelihood,
     Remote,
@@ -25,23 +27,15 @@ from hyperprobe.cli.common import (
 )
 from hyperprobe.errors import one_line
 from hyperprobe.names import EMBEDDED
-from hyperprobe.options import RESULTS, ZERO_SHOT_CONTROLS, Article
+from hyperprobe.options import RESULTS, ZERO_SHOT_CONTROLS
 
 
 @app.command("zero-shot")
 def zero_shot_command(
     model: Models = None,
     diagnostic: Diagnostics = None,
-    paired: Annotated[
-        bool, typer.Option("--paired", help="Also print whether paired success is systematic.")
-    ] = False,
-    article: Annotated[
-        Article | None,
-        typer.Option(
-            help="Before the slot: the right answer's, always the same, or each candidate's own. "
-            "Default: gold, or marginal for a set of yours."
-        ),
-    ] = None,
+    paired: Paired = False,
+    article: ArticlePolicy = None,
     control: Annotated[
         list[str] | None,
         typer.Option(

@@ -1,0 +1,149 @@
+"""The questions that a probe asks about a set, as they stand: text, candidates, right answer.
+
+They are read off the probes themselves. A `Recorder` takes the place of the model and answers each
+question with its number, so that the scores in the predictions say which questions they are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from hyperprobe.cloze import CandidateSet, Cloze
+from hyperprobe.diagnostic.sets import DiagnosticSet
+from hyperprobe.models.base import Ranking, Scores, rank_scores
+from hyperprobe.options import Article
+from hyperprobe.probes.consistency.predictions import predict as predict_consistency
+from hyperprobe.probes.zero_shot.outcomes import PRIOR, SCORE
+from hyperprobe.probes.zero_shot.predictions import predict
+
+NOUN_FREE = "noun-free"
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text with its slot, the candidates as they are put into it, and the index of the right one
+    (none for a text without a noun).
+
+    `probe` is as in a run, `control:singular` for the control prompt of the singular; `wording` is
+    what of a consistency probe it is.
+    """
+
+    probe: str
+    noun: str
+    category: str
+    text: str
+    candidates: tuple[str, ...]
+    gold: int | None
+    wording: str = ""
+
+
+class Recorder:
+    """A `TextModel` whose score for a question and a candidate is the index of both in `asked`."""
+
+    name, kind, reads_text = "recorder", "recorder", True
+    max_tokens = n_tokens = 1_000_000  # no text is too long
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Scores:
+        start = len(self.asked)
+        self.asked += [(cloze.text, word) for cloze in clozes for word in candidates.words]
+        numbers = np.arange(start, len(self.asked), dtype=float)  # exact, as in no 32 bits
+        return numbers.reshape(len(clozes), len(candidates))  # type: ignore[return-value]
+
+    def rank(
+        self, clozes: Sequence[Cloze], candidates: CandidateSet, gold: Sequence[int | None], k: int
+    ) -> Ranking:
+        return rank_scores(self.score(clozes, candidates), gold, k)
+
+    def rank_open(
+        self, clozes: Sequence[Cloze], gold: Sequence[str], k: int
+    ) -> tuple[Ranking, list[list[str]]]:
+        """No vocabulary: nothing stands at the top of it."""
+        ranking = rank_scores(np.zeros((len(clozes), 1), np.float32), [None] * len(clozes), k)
+        return ranking, [[""] for _ in clozes]
+
+    def fit(self, clozes: Sequence[Cloze]) -> list[Cloze]:
+        return list(clozes)
+
+    def words(self) -> list[str]:
+        return []
+
+    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        return [()] * len(texts)
+
+    def single_tokens(self, words: Sequence[str]) -> list[bool]:
+        return [False] * len(words)
+
+    def can_spell(self, words: Sequence[str]) -> list[bool]:
+        return [True] * len(words)
+
+    def n_pieces(self, texts: Sequence[str]) -> list[float]:
+        return [float("nan")] * len(texts)
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name, "kind": self.kind}
+
+
+def zero_shot_questions(of_set: DiagnosticSet, article: Article) -> list[Question]:
+    """The questions of the zero-shot probes about a set, controls too, each once.
+
+    Open questions have no candidates and are left out. Texts without a noun, from which PMI is
+    computed, come last as `NOUN_FREE`.
+    """
+    recorder = Recorder()
+    table = predict(recorder, of_set, article)
+    closed = table[table["probe"] != "open"]
+    found = []
+    for row, names, numbers in _rows(closed, SCORE):
+        gold = names.index(str(row.hypernym))
+        found += _questions(recorder, numbers, _probe(row), row.item, row.hypernym, gold)
+    for _, _, numbers in _rows(closed, PRIOR):
+        found += _questions(recorder, numbers, NOUN_FREE, "", "", None)
+    return list(dict.fromkeys(found))
+
+
+def _rows(table: pd.DataFrame, prefix: str) -> Iterator[tuple[Any, list[str], Numbers]]:
+    """(row, categories, numbers) of the columns with a prefix."""
+    columns = [c for c in table if str(c).startswith(prefix)]
+    names = [str(c).removeprefix(prefix) for c in columns]
+    for row, numbers in zip(table.itertuples(), table[columns].to_numpy(float), strict=True):
+        yield row, names, numbers
+
+
+def consistency_questions(of_set: DiagnosticSet) -> list[Question]:
+    """The questions of the consistency probes about a set, controls too, each once, of those
+    that choose between candidates for one text.
+
+    Direction and negation compare the scores of several texts, and are left out.
+    """
+    recorder = Recorder()
+    found = []
+    for row in predict_consistency(recorder, of_set).itertuples():
+        gold = list(row.candidates).index(row.gold)
+        for one in _questions(recorder, row.scores, _probe(row), row.item, row.hypernym, gold):
+            if one.candidates == tuple(row.candidates):
+                found.append(replace(one, wording=str(row.question)))
+    return list(dict.fromkeys(found))
+
+
+def _probe(row: Any) -> str:
+    return f"{str(row.model).removesuffix(Recorder.name)}{row.probe}"
+
+
+def _questions(
+    recorder: Recorder, numbers: Numbers, probe: str, noun: str, category: str, gold: int | None
+) -> Iterator[Question]:
+    """The question that scores are of; none for those that were computed from several."""
+    if np.array_equal(numbers, np.abs(numbers.round())):
+        texts, words = zip(*(recorder.asked[int(number)] for number in numbers), strict=True)
+        if len(set(texts)) == 1:
+            yield Question(probe, noun, category, texts[0], words, gold)
