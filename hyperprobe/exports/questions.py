@@ -6,8 +6,10 @@ question with its number, so that the scores in the predictions say which questi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.models.base import Ranking, Scores, rank_scores
-from hyperprobe.options import Article
+from hyperprobe.options import Article, ExportedProbes
 from hyperprobe.probes.consistency.predictions import predict as predict_consistency
 from hyperprobe.probes.zero_shot.outcomes import PRIOR, SCORE
 from hyperprobe.probes.zero_shot.predictions import predict
@@ -91,6 +93,19 @@ class Recorder:
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name, "kind": self.kind}
+
+
+def questions_of(of_set: DiagnosticSet, probes: ExportedProbes, article: Article) -> list[Question]:
+    """What `zero-shot` or `consistency`, which has an article policy of its own, asks about a
+    set."""
+    if probes == "zero-shot":
+        return zero_shot_questions(of_set, article)
+    return consistency_questions(of_set)
+
+
+def slug(name: str) -> str:
+    """A name as it may stand in file and task names; of a path, the file's name."""
+    return re.sub(r"[^\w-]+", "-", Path(name).stem if "." in name else name).strip("-")
 
 
 def zero_shot_questions(of_set: DiagnosticSet, article: Article) -> list[Question]:
