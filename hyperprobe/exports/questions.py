@@ -1,7 +1,8 @@
 """The questions that a probe asks about a set, as they stand: text, candidates, right answer.
 
 They are read off the probes themselves. A `Recorder` takes the place of the model and answers each
-question with its number, so that the scores in the predictions say which questions they are of.
+question with a number of its own, so that the scores in the predictions say which questions they
+are of.
 """
 
 from __future__ import annotations
@@ -47,18 +48,20 @@ class Question:
 
 
 class Recorder:
-    """A `TextModel` whose score for a question and a candidate is the index of both in `asked`."""
+    """A `TextModel` that gives each question and candidate a score of its own, and `asked` says
+    which: random numbers, so that what is computed from several is none of them."""
 
     name, kind, reads_text = "recorder", "recorder", True
     max_tokens = n_tokens = 1_000_000  # no text is too long
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
+        self.asked: dict[float, tuple[str, str]] = {}
+        self._numbers = np.random.default_rng(0)
 
     def score(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Scores:
-        start = len(self.asked)
-        self.asked += [(cloze.text, word) for cloze in clozes for word in candidates.words]
-        numbers = np.arange(start, len(self.asked), dtype=float)  # exact, as in no 32 bits
+        pairs = [(cloze.text, word) for cloze in clozes for word in candidates.words]
+        numbers = self._numbers.random(len(pairs))  # of 53 bits, which 32 do not hold
+        self.asked |= zip(numbers.tolist(), pairs, strict=True)
         return numbers.reshape(len(clozes), len(candidates))  # type: ignore[return-value]
 
     def rank(
@@ -138,7 +141,8 @@ def consistency_questions(of_set: DiagnosticSet) -> list[Question]:
     """The questions of the consistency probes about a set, controls too, each once, of those
     that choose between candidates for one text.
 
-    Direction and negation compare the scores of several texts, and are left out.
+    Direction, negation and inheritance compare or average the scores of several texts, and are
+    left out. Made-up nouns are those for a model that has none of them as a token.
     """
     recorder = Recorder()
     found = []
@@ -158,7 +162,7 @@ def _questions(
     recorder: Recorder, numbers: Numbers, probe: str, noun: str, category: str, gold: int | None
 ) -> Iterator[Question]:
     """The question that scores are of; none for those that were computed from several."""
-    if np.array_equal(numbers, np.abs(numbers.round())):
-        texts, words = zip(*(recorder.asked[int(number)] for number in numbers), strict=True)
-        if len(set(texts)) == 1:
-            yield Question(probe, noun, category, texts[0], words, gold)
+    asked = [recorder.asked[number] for number in numbers.tolist() if number in recorder.asked]
+    if len(asked) == len(numbers) > 0 and len({text for text, _ in asked}) == 1:
+        words = tuple(word for _, word in asked)
+        yield Question(probe, noun, category, asked[0][0], words, gold)
