@@ -98,6 +98,9 @@ OnlyRelations = Annotated[list[str] | None, typer.Option(help="Only this relatio
 Lowercase = Annotated[
     bool, typer.Option("--lowercase", help="Lower-case facts and vocabulary (uncased models).")
 ]
+Signed = Annotated[
+    bool, typer.Option("--signature", help="Print what numbers are of, to be quoted with them.")
+]
 IntervalSeed = Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")]
 TextField = Annotated[str, typer.Option("--field", help="The text field of JSONL.")]
 Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, of any command.")]
@@ -117,15 +120,17 @@ def show_result(
     as_json: bool,
     tables: Iterable[Table] | None = None,
     what: str = "predictions, metrics and provenance",
+    signature: bool = False,
 ) -> None:
-    """The metrics as JSON, or `tables` (those of the result) and where `what` is."""
+    """The metrics as JSON, or `tables` (those of the result), with their signatures if asked, and
+    where `what` is."""
     from hyperprobe.render import terminal
-    from hyperprobe.render.table import show
+    from hyperprobe.render.table import show, with_signature
 
     if as_json:
         rows = terminal.json_rows(metrics)
         terminal.print_json(result.command, settings, result.folder, rows)
         return
     for table in result.tables() if tables is None else tables:
-        show(table)
+        show(with_signature(table) if signature else table)
     say(f"{what} in {result.folder}")

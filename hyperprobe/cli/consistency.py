@@ -18,6 +18,7 @@ from hyperprobe.cli.common import (
     Remote,
     Results,
     Scoring,
+    Signed,
     app,
     each_of,
     show_result,
@@ -44,6 +45,7 @@ def consistency_command(
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Ask about the same nouns in other words, up the taxonomy, negated, by a premise, and more.
@@ -74,4 +76,4 @@ def consistency_command(
         pll=pll,
         causal_scoring=causal_scoring,
     )
-    show_result(result, result.metrics, settings, as_json)
+    show_result(result, result.metrics, settings, as_json, signature=signature)

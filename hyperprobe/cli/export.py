@@ -55,3 +55,37 @@ def export_lm_eval_command(
     policy = article or default_article(diagnostics)
     groups = ",".join(export_lm_eval(folder, diagnostics, policy, probes))
     say(f"next: lm_eval --model hf --include_path {folder} --tasks {groups} --model_args ...")
+
+
+@export_app.command("every-eval-ever")
+def export_every_eval_ever_command(
+    run: Annotated[Path, typer.Argument(help="The folder of a zero-shot run.")],
+    folder: Folder,
+    organization: Annotated[str, typer.Option(help="Who evaluated.")] = "unknown",
+) -> None:
+    """A zero-shot run as records of Every Eval Ever: aggregates, and every answer.
+
+    Example: hyperprobe export every-eval-ever results/zero-shot-0123456789 records/
+    """
+    from hyperprobe.exports.every_eval_ever import export_every_eval_ever
+
+    for path in export_every_eval_ever(run, folder, organization):
+        say(f"records in {path}")
+
+
+@export_app.command("hf-dataset")
+def export_hf_dataset_command(
+    folder: Folder, diagnostic: Diagnostics = None, article: ArticlePolicy = None
+) -> None:
+    """A dataset folder for Hugging Face, with a card and Croissant metadata.
+
+    Example: hyperprobe export hf-dataset dataset/
+    """
+    from hyperprobe.diagnostic.build import NAMES
+    from hyperprobe.diagnostic.sets import default_article
+    from hyperprobe.exports.hf_dataset import export_hf_dataset
+
+    diagnostics = diagnostic or list(NAMES)
+    tables = export_hf_dataset(folder, diagnostics, article or default_article(diagnostics))
+    sizes = ", ".join(f"{len(table)} {name}" for name, table in tables.items())
+    say(f"{sizes} in {folder}; next: datasets.load_dataset({str(folder)!r}, 'questions')")

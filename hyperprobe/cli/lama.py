@@ -18,6 +18,7 @@ from hyperprobe.cli.common import (
     Precision,
     Remote,
     Results,
+    Signed,
     app,
     each_of,
     say,
@@ -104,6 +105,7 @@ def lama_command(
     dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and samples.")] = 0,
     trust_remote_code: Remote = False,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Ask models and baselines for the objects of facts, in two rankings.
@@ -159,7 +161,7 @@ def lama_command(
     lines = [*notes(sources, data, asked, missing), *without_extraction(result.predictions)]
     for line in lines:
         say(line)
-    show_result(result, result.metrics, settings, as_json)
+    show_result(result, result.metrics, settings, as_json, signature=signature)
 
 
 @lama_app.command("fetch")

@@ -18,6 +18,7 @@ from hyperprobe.cli.common import (
     Remote,
     Results,
     Scoring,
+    Signed,
     app,
     show_result,
 )
@@ -46,6 +47,7 @@ def pairs_command(
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Score labelled pairs: is it hypernymy, in which direction, and to what degree?
@@ -78,4 +80,4 @@ def pairs_command(
         pll=pll,
         causal_scoring=causal_scoring,
     )
-    show_result(result, result.metrics, settings, as_json)
+    show_result(result, result.metrics, settings, as_json, signature=signature)

@@ -14,6 +14,7 @@ from hyperprobe.cli.common import (
     Json,
     Paired,
     Results,
+    Signed,
     app,
     show_result,
 )
@@ -33,6 +34,7 @@ def score_command(
     article: ArticlePolicy = None,
     results: Results = RESULTS,
     seed: IntervalSeed = 0,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Judge scores from elsewhere as zero-shot judges a model.
@@ -49,4 +51,6 @@ def score_command(
         "seed": seed,
     }
     result = score(files, settings["diagnostic"], article, results, seed)
-    show_result(result, result.metrics, settings, as_json, result.tables(paired))
+    show_result(
+        result, result.metrics, settings, as_json, result.tables(paired), signature=signature
+    )

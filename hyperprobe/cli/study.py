@@ -14,6 +14,7 @@ from hyperprobe.cli.common import (
     Json,
     Remote,
     Results,
+    Signed,
     app,
     show_result,
 )
@@ -29,6 +30,7 @@ def study_command(
     device: Device = DEFAULT.device,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Zero-shot probes of many models under many settings, from one file.
@@ -38,4 +40,6 @@ def study_command(
     from hyperprobe.probes.zero_shot.study import study
 
     result = study(file, results, seed, device=device, trust_remote_code=trust_remote_code)
-    show_result(result, result.metrics, {"file": str(file), "seed": seed}, as_json)
+    show_result(
+        result, result.metrics, {"file": str(file), "seed": seed}, as_json, signature=signature
+    )

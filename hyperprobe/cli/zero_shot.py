@@ -20,6 +20,7 @@ from hyperprobe.cli.common import (
     Remote,
     Results,
     Scoring,
+    Signed,
     app,
     each_of,
     say,
@@ -50,6 +51,7 @@ def zero_shot_command(
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
     trust_remote_code: Remote = False,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Ask models and baselines which category a noun belongs to.
@@ -88,4 +90,6 @@ def zero_shot_command(
         pll=pll,
         causal_scoring=causal_scoring,
     )
-    show_result(result, result.metrics, settings, as_json, result.tables(paired))
+    show_result(
+        result, result.metrics, settings, as_json, result.tables(paired), signature=signature
+    )

@@ -37,6 +37,7 @@ from hyperprobe.runs.files import (
     write_text,
 )
 from hyperprobe.runs.read import PICTURES, CellNotes, read_run
+from hyperprobe.runs.signature import COLUMN, signed
 
 PACKAGES = ("torch", "transformers", "tokenizers", "gensim", "numpy", "scipy", "pandas", "wordfreq")
 
@@ -126,12 +127,19 @@ class Run:
     ) -> None:
         """Write `tables` (file name -> frame) and `run.json`, which marks the run as whole.
 
+        The rows of `metrics.csv` that are of models get their `signature` as the last column; the
+        frame that is passed gets it too, so that it is the same as read back.
         `others` are files of the folder that are there already. A run that is whole already
         is left as it is, so that its `run.json` says how its tables were made.
         """
         files = sorted([*tables, *others])
         about = {"command": self.command, "settings": self.settings, "seed": seed}
         about["hyperprobe"] = hyperprobe.__version__
+        metrics = tables.get("metrics.csv")
+        if metrics is not None and "model" in metrics and "models" in self.settings:
+            described = (notes["model"] for notes in self._notes.values())
+            models = {one["name"]: one for one in described if one and "name" in one}
+            metrics[COLUMN] = signed(metrics, about, models)
         if self._is_whole(json.loads(json.dumps(about)), files):
             return
         for name, frame in tables.items():

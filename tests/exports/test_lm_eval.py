@@ -72,7 +72,7 @@ def test_consistency_answers_are_ours(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(consistency_probe, "EMBEDDED_VECTORS", ())
     model = save_model("GPT2", tmp_path / "model")
     (group,) = export_lm_eval(tmp_path / "tasks", [SET], "gold", "consistency")
-    probes = ("siblings", "premise", "steps", "control-wordings")
+    probes = ("wordings", "siblings", "premise", "steps", "control-wordings")
     tasks = [f"{group}_{probe}" for probe in probes]
     done = evaluate(tmp_path / "tasks", tasks, model)
     ours = consistency(str(model), SET, results=tmp_path / "results", causal_scoring="continuation")
