@@ -8,10 +8,19 @@ from typing import Annotated
 import typer
 
 from hyperprobe.cli.common import ArticlePolicy, Diagnostics, app, say
-from hyperprobe.options import ExportedProbes
+from hyperprobe.options import Article, ExportedProbes
 
 export_app = typer.Typer(help="Sets and runs in the formats of other tools.", rich_markup_mode=None)
 app.add_typer(export_app, name="export")
+
+
+def _asked(diagnostic: list[str] | None, article: Article | None) -> tuple[list[str], Article]:
+    """The sets and the article policy, by default as in zero-shot."""
+    from hyperprobe.diagnostic.build import NAMES
+    from hyperprobe.diagnostic.sets import default_article
+
+    diagnostics = diagnostic or list(NAMES)
+    return diagnostics, article or default_article(diagnostics)
 
 
 Folder = Annotated[Path, typer.Argument(help="The folder to write.")]
@@ -27,12 +36,9 @@ def export_items_command(
 
     Example: hyperprobe export items items.tsv --diagnostic lm-diagnostic
     """
-    from hyperprobe.diagnostic.build import NAMES
-    from hyperprobe.diagnostic.sets import default_article
     from hyperprobe.exports.items import export_items
 
-    diagnostics = diagnostic or list(NAMES)
-    rows = export_items(file, diagnostics, article or default_article(diagnostics))
+    rows = export_items(file, *_asked(diagnostic, article))
     say(f"{len(rows)} rows in {file}; next: add a column score, and hyperprobe score {file}")
 
 
@@ -47,13 +53,9 @@ def export_lm_eval_command(
 
     Example: hyperprobe export lm-eval tasks/ --diagnostic lm-diagnostic
     """
-    from hyperprobe.diagnostic.build import NAMES
-    from hyperprobe.diagnostic.sets import default_article
     from hyperprobe.exports.lm_eval import export_lm_eval
 
-    diagnostics = diagnostic or list(NAMES)
-    policy = article or default_article(diagnostics)
-    groups = ",".join(export_lm_eval(folder, diagnostics, policy, probes))
+    groups = ",".join(export_lm_eval(folder, *_asked(diagnostic, article), probes))
     say(f"next: lm_eval --model hf --include_path {folder} --tasks {groups} --model_args ...")
 
 
@@ -81,11 +83,22 @@ def export_hf_dataset_command(
 
     Example: hyperprobe export hf-dataset dataset/
     """
-    from hyperprobe.diagnostic.build import NAMES
-    from hyperprobe.diagnostic.sets import default_article
     from hyperprobe.exports.hf_dataset import export_hf_dataset
 
-    diagnostics = diagnostic or list(NAMES)
-    tables = export_hf_dataset(folder, diagnostics, article or default_article(diagnostics))
+    tables = export_hf_dataset(folder, *_asked(diagnostic, article))
     sizes = ", ".join(f"{len(table)} {name}" for name, table in tables.items())
     say(f"{sizes} in {folder}; next: datasets.load_dataset({str(folder)!r}, 'questions')")
+
+
+@export_app.command("inspect")
+def export_inspect_command(
+    folder: Folder, diagnostic: Diagnostics = None, article: ArticlePolicy = None
+) -> None:
+    """Task files for Inspect, which asks chat models for a letter.
+
+    Example: hyperprobe export inspect tasks/ --diagnostic lm-diagnostic
+    """
+    from hyperprobe.exports.inspect_ai import export_inspect
+
+    for path in export_inspect(folder, *_asked(diagnostic, article)):
+        say(f"next: inspect eval {path} --model ...")

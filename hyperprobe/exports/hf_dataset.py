@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -46,23 +45,26 @@ FIELDS = {
     "gold": "the index of the right candidate",
 }
 NUMBERS = {"zipf": "sc:Float", "gold": "sc:Integer"}
+# The JSON-LD context of Croissant 1.1: these terms and the plain ones.
+TERMS = (
+    "arrayShape citeAs column containedIn equivalentProperty extract field fileProperty fileObject "
+    "fileSet format includes isArray isLiveDataset jsonPath key md5 parentField path recordSet "
+    "references regex repeated replace samplingRate separator source subField transform"
+)
 CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "sc": "https://schema.org/",
     "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
     "dct": "http://purl.org/dc/terms/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "isArray": "cr:isArray",
-    "arrayShape": "cr:arrayShape",
-    "recordSet": "cr:recordSet",
-    "source": "cr:source",
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+    **{term: f"cr:{term}" for term in TERMS.split()},
 }
 
 
@@ -94,9 +96,8 @@ def export_hf_dataset(
 
 def _questions(sets: Mapping[str, DiagnosticSet], article: Article) -> list[dict[str, Any]]:
     """The rows of `questions`; those without a noun have no right answer, and are left out."""
-    columns = ("probe", "noun", "category", "text", "candidates", "gold")
     return [
-        {"set": slug(name), **{column: asdict(one)[column] for column in columns}}
+        {"set": slug(name), **one.row()}
         for name, of_set in sets.items()
         for one in zero_shot_questions(of_set, article)
         if one.gold is not None

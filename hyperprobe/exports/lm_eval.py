@@ -93,13 +93,10 @@ def _doc(question: Question) -> dict[str, Any]:
     left = question.text.split(SLOT)[0]
     space = " " if left.endswith(" ") else ""
     return {
+        **question.row(),
         "context": left.rstrip(" "),
         "choices": [f"{space}{word}" for word in question.candidates],
-        "gold": question.gold,
-        "noun": question.noun,
-        "category": question.category,
         "wording": question.wording,
-        "text": question.text,
     }
 
 

@@ -46,6 +46,17 @@ class Question:
     gold: int | None
     wording: str = ""
 
+    def row(self) -> dict[str, Any]:
+        """What a row of an exported table says of it."""
+        return {
+            "probe": self.probe,
+            "noun": self.noun,
+            "category": self.category,
+            "text": self.text,
+            "candidates": list(self.candidates),
+            "gold": self.gold,
+        }
+
 
 class Recorder:
     """A `TextModel` that gives each question and candidate a score of its own, and `asked` says
@@ -120,7 +131,7 @@ def zero_shot_questions(of_set: DiagnosticSet, article: Article) -> list[Questio
     recorder = Recorder()
     table = predict(recorder, of_set, article)
     closed = table[table["probe"] != "open"]
-    found = []
+    found: list[Question] = []
     for row, names, numbers in _rows(closed, SCORE):
         gold = names.index(str(row.hypernym))
         found += _questions(recorder, numbers, _probe(row), row.item, row.hypernym, gold)

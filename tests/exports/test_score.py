@@ -72,7 +72,7 @@ def of_model(result: ZeroShotResult, name: str, table: str) -> pd.DataFrame:
     frame = getattr(result, table)
     for column in {"model", "control"} & set(frame):
         frame = frame.assign(**{column: frame[column].str.replace(name, "it", regex=False)})
-    kept = [column for column in frame if not column.startswith("open_")]
+    kept = [c for c in frame if not c.startswith("open_") and c != "signature"]
     return frame.loc[frame["model"].str.endswith("it"), kept].reset_index(drop=True)
 
 
