@@ -125,12 +125,14 @@ def show_result(
     """The metrics as JSON, or `tables` (those of the result), with their signatures if asked, and
     where `what` is."""
     from hyperprobe.render import terminal
-    from hyperprobe.render.table import show, with_signature
+    from hyperprobe.render.table import show
 
     if as_json:
         rows = terminal.json_rows(metrics)
         terminal.print_json(result.command, settings, result.folder, rows)
         return
     for table in result.tables() if tables is None else tables:
-        show(with_signature(table) if signature else table)
+        show(table)
+        if signature and table.signature:
+            terminal.print_line(table.signature)
     say(f"{what} in {result.folder}")

@@ -46,11 +46,6 @@ def make_table(
     return Table(title, tuple(columns), rows, caption, source, signed)
 
 
-def with_signature(table: Table) -> Table:
-    """The table with its signature in the caption."""
-    return replace(table, caption=" ".join(filter(None, (table.caption, table.signature))))
-
-
 def without_repeated_captions(tables: Iterable[Table]) -> list[Table]:
     """The tables, of equal captions that follow each other the last one alone."""
     shown = list(tables)

@@ -103,7 +103,7 @@ def common(signatures: Iterable[str]) -> str:
     A part that some rows lack, because it touches none of their numbers, is that of the others.
     """
     rows = [parse(one) for one in dict.fromkeys(signatures)]
-    keys = dict.fromkeys(key for row in rows for key in row)
+    keys = dict.fromkeys(key for row in sorted(rows, key=len, reverse=True) for key in row)
     values = {key: {row[key] for row in rows if key in row} for key in keys}
     return "|".join(
         f"{key}:{ANY if len(of) > 1 else _escaped(next(iter(of)))}" for key, of in values.items()

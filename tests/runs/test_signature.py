@@ -1,12 +1,20 @@
 """Signatures: what they name, what they leave out, and how two are told apart."""
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from hyperprobe import UserError
+from hyperprobe.comparison.asked import sentences
+from hyperprobe.comparison.runs import Comparison, compare
+from hyperprobe.probes.zero_shot import ask
+from hyperprobe.probes.zero_shot.probe import zero_shot
+from hyperprobe.render.latex import latex
+from hyperprobe.runs.read import read_run
 from hyperprobe.runs.signature import common, differences, of_metric, parse, signed
+from tests.commands import run
 
 ABOUT: dict[str, Any] = {
     "hyperprobe": "0.3.0",
@@ -99,3 +107,33 @@ def test_a_bar_in_a_name_is_no_new_part():
 def test_what_is_no_signature_is_refused(text: str):
     with pytest.raises(UserError, match="is no signature"):
         parse(text)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_runs_are_signed_and_compared_by_their_signatures(
+    tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The column is the same in memory, in the file, on the terminal and in LaTeX."""
+    monkeypatch.setattr(ask, "EMBEDDED_VECTORS", ())
+    model = str(tiny_models["bert"])
+    command = ["zero-shot", "--model", model, "--diagnostic", "lm-diagnostic", "--signature"]
+    said = run(tmp_path, *command).stdout
+    results = tmp_path / "results"
+    gold, fixed = (
+        zero_shot(model, "lm-diagnostic", article, results=results) for article in ("gold", "fixed")
+    )
+    stored = pd.read_csv(gold.folder / "metrics.csv")
+    assert list(stored.columns)[-1] == "signature"
+    assert stored["signature"].tolist() == gold.metrics["signature"].tolist()
+    shared = common(stored["signature"])
+    assert shared in said.splitlines() and "|article:gold|" in shared and "|model:*|" in shared
+    tables = [table for table in gold.tables() if table.signature]
+    assert {table.signature for table in tables} == {shared}
+    assert "article:gold" in latex(tables[0], "x") and "bert" in latex(tables[0], "x")
+    compared = compare([gold.folder, fixed.folder], results=results)
+    again = Comparison.read(read_run(compared.folder))
+    for one in (compared, again):
+        assert list(sentences(one.asked)) == [
+            f"{gold.folder.name} and {fixed.folder.name} were asked differently: article: gold "
+            "against fixed."
+        ]
