@@ -39,7 +39,7 @@ def score_command(
 ) -> None:
     """Judge scores from elsewhere as zero-shot judges a model.
 
-    Example: hyperprobe export items items.tsv; hyperprobe score my-scores.tsv
+    Example: hyperprobe score my-scores.tsv --diagnostic lm-diagnostic
     """
     from hyperprobe.diagnostic.build import NAMES
     from hyperprobe.exports.score import score
