@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hyperprobe.diagnostic.builder import build as build_diagnostic
     from hyperprobe.diagnostic.mine import mine as mine_contexts
     from hyperprobe.errors import UserError
+    from hyperprobe.exports.score import score
     from hyperprobe.finished import load
     from hyperprobe.models.load import load_model
     from hyperprobe.options import ModelOptions
@@ -65,6 +66,7 @@ _MODULES = {
     "prompts": "probes.prompts.probe",
     "report": "reporting.report",
     "study": "studies.study",
+    "score": "exports.score",
     "zero_shot": "probes.zero_shot.probe",
 }
 
@@ -99,6 +101,7 @@ __all__ = [
     "parse_cloze",
     "prompts",
     "report",
+    "score",
     "study",
     "zero_shot",
 ]

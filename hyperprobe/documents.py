@@ -266,6 +266,11 @@ def read_table(
         raise UserError(f"{what} {path} has a header and no rows: write one row a line")
 
 
+def normalised(cell: str) -> str:
+    """The text in NFC, without spaces at its ends or in a row."""
+    return " ".join(unicodedata.normalize("NFC", cell).split())
+
+
 def _cells(line: str, separator: str, where: str) -> list[str]:
     if separator == "\t":
         cells = line.split("\t")
@@ -275,7 +280,7 @@ def _cells(line: str, separator: str, where: str) -> list[str]:
             cells = next(rows)
         except csv.Error as error:
             raise UserError(f"{where}: {error}: close its quotes, on one line") from error
-    cells = [" ".join(unicodedata.normalize("NFC", cell).split()) for cell in cells]
+    cells = [normalised(cell) for cell in cells]
     for cell in cells:
         if printable(cell) != cell:
             raise UserError(f"{where}: {quoted(cell)} holds control characters: take them out")

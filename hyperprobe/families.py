@@ -25,7 +25,8 @@ class Family:
     their numbers; `suffixes` are those of its files, without the other families' files.
     The models of a `prefixed` family are named `FAMILY:PATH`, or `FAMILY:PATH?key=value` with one
     of its `choices` (the first is the default). `load` gets those as keywords, and the fields of
-    `ModelOptions` in `keywords`.
+    `ModelOptions` in `keywords`. One that is `fixed` has answers to the questions in its file,
+    and to no others.
     """
 
     loader: str
@@ -36,6 +37,7 @@ class Family:
     prefixed: bool = False
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
+    fixed: bool = False
 
     def model_class(self) -> Any:
         """The class that makes its models; imports torch."""
@@ -79,6 +81,13 @@ FAMILIES: dict[str, Family] = {
         "hyperprobe.models.served.model:ServedModel",
         ("article", "causal_scoring"),
         from_file=True,
+    ),
+    "scores": Family(
+        "hyperprobe.models.scores:ScoresModel",
+        ("article",),
+        from_file=True,
+        prefixed=True,
+        fixed=True,
     ),
     STATIC: Family(
         "hyperprobe.models.static:StaticModel",

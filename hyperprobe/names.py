@@ -220,13 +220,19 @@ def is_vectors(name: str) -> bool:
     return family is not None and not FAMILIES[family].reads_text
 
 
+def has_fixed_answers(name: str) -> bool:
+    """Whether a model of this name is a file of answers, so that nothing else can be asked."""
+    family = file_family(name)
+    return family is not None and FAMILIES[family].fixed
+
+
 def with_random_weights(names: Iterable[str]) -> list[str]:
     """`random:NAME` of each language model among the names that is here and not random already."""
-    return [
-        f"{RANDOM}{n}"
-        for n in names
-        if not is_vectors(n) and not served(n) and not n.startswith(RANDOM)
-    ]
+    return [f"{RANDOM}{n}" for n in names if _has_weights(n) and not n.startswith(RANDOM)]
+
+
+def _has_weights(name: str) -> bool:
+    return not (is_vectors(name) or has_fixed_answers(name) or served(name))
 
 
 def in_papers_order(names: Iterable[str]) -> list[str]:
@@ -298,12 +304,14 @@ def _check(name: str) -> None:
                 f"a served model has no random weights: write {RANDOM}FOLDER for a model here"
             )
         exists = Path(name).exists()
-        vectors = name.startswith(RANDOM) and is_vectors(name)
+        weightless = name.startswith(RANDOM) and not _has_weights(name)
     except (OSError, ValueError) as error:  # too long, or with a null byte
         raise UserError(f"no model {quoted(name)}: check the name") from error
     if exists and name.startswith(RANDOM):
         raise UserError(
             f"{quoted(name)}: {RANDOM} asks for random weights: write ./{name} for a model of yours"
         )
-    if vectors:
-        raise UserError(f"{quoted(name)}: vectors have no random weights: name a language model")
+    if weightless:
+        raise UserError(
+            f"{quoted(name)}: vectors and scores have no random weights: name a language model"
+        )

@@ -29,7 +29,7 @@ from hyperprobe.documents import Document
 from hyperprobe.engines.cluster import Cluster, compute_on_cluster
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, load_model
-from hyperprobe.names import EMBEDDED, StrPath, is_vectors
+from hyperprobe.names import EMBEDDED, StrPath, has_fixed_answers, is_vectors
 from hyperprobe.options import (
     CONCURRENCY,
     KEY_ENV,
@@ -232,7 +232,7 @@ def _ask(
     """The predictions of `variants` for each language model and set of the run."""
     parts = []
     for name in settings.models:
-        if is_vectors(name):
+        if is_vectors(name) or has_fixed_answers(name):
             continue
         if identify(name) != settings.models[name]:
             raise UserError(

@@ -15,6 +15,7 @@ from hyperprobe.cli.common import (
     Precision,
     Remote,
     Results,
+    Signed,
     app,
     each_of,
     say,
@@ -56,6 +57,7 @@ def classify_command(
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     trust_remote_code: Remote = False,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Train a classifier of hypernyms: does it generalise to words it has not seen?
@@ -94,4 +96,4 @@ def classify_command(
     what = "folds, predictions, metrics, figures and provenance"
     for note in result.notes:
         say(note)
-    show_result(result, result.metrics, settings, as_json, what=what)
+    show_result(result, result.metrics, settings, as_json, what=what, signature=signature)

@@ -11,6 +11,7 @@ import typer
 from hyperprobe.errors import UserError
 from hyperprobe.models.hub import check_models
 from hyperprobe.options import (
+    Article,
     CausalScoring,
     Dtype,
     ModelOptions,
@@ -94,6 +95,17 @@ Diagnostics = Annotated[
     list[str] | None,
     typer.Option(help="lm-diagnostic, lm-diagnostic-extended or a file; repeatable."),
 ]
+Paired = Annotated[
+    bool, typer.Option("--paired", help="Also print whether paired success is systematic.")
+]
+ArticlePolicy = Annotated[
+    Article | None,
+    typer.Option(
+        "--article",
+        help="Before the slot: the right answer's, always the same, or each candidate's own. "
+        "Default: gold, or marginal for a set of yours.",
+    ),
+]
 LamaData = Annotated[Path, typer.Option(help="The folder with LAMA's files.")]
 OnlyRelations = Annotated[list[str] | None, typer.Option(help="Only this relation; repeatable.")]
 Lowercase = Annotated[
@@ -104,6 +116,9 @@ OnRay = Annotated[
     typer.Option("--ray", help="Compute on a Ray cluster: auto, an address, or local (a new one)."),
 ]
 GpusPerCell = Annotated[float, typer.Option(min=0, help="With --ray: GPUs for each cell.")]
+Signed = Annotated[
+    bool, typer.Option("--signature", help="Print what numbers are of, to be quoted with them.")
+]
 IntervalSeed = Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")]
 TextField = Annotated[str, typer.Option("--field", help="The text field of JSONL.")]
 Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, of any command.")]
@@ -125,8 +140,10 @@ def show_result(
     as_json: bool,
     tables: Iterable[Table] | None = None,
     what: str = "predictions, metrics and provenance",
+    signature: bool = False,
 ) -> None:
-    """The metrics as JSON, or `tables` (those of the result) and where `what` is."""
+    """The metrics as JSON, or `tables` (those of the result), with their signatures if asked, and
+    where `what` is."""
     from hyperprobe.render import terminal
     from hyperprobe.render.table import show
 
@@ -136,4 +153,6 @@ def show_result(
         return
     for table in result.tables() if tables is None else tables:
         show(table)
+        if signature and table.signature:
+            terminal.print_line(table.signature)
     say(f"{what} in {result.folder}")

@@ -24,6 +24,7 @@ def compare_command(
 
     Example: hyperprobe compare results/zero-shot-0123456789 --published
     """
+    from hyperprobe.comparison.asked import sentences
     from hyperprobe.comparison.runs import compare
     from hyperprobe.comparison.sentences import comparison_findings
     from hyperprobe.render import terminal
@@ -37,6 +38,8 @@ def compare_command(
         return
     for table in made.tables():
         show(table)
+    for sentence in sentences(made.asked):
+        terminal.print_line(f"- {sentence}")
     for finding in comparison_findings(made.shown):
         terminal.print_line(f"- {finding.sentence}")
     say(f"differences in {made.folder}")

@@ -20,6 +20,7 @@ from hyperprobe.cli.common import (
     Remote,
     Results,
     Scoring,
+    Signed,
     app,
     each_of,
     show_result,
@@ -48,6 +49,7 @@ def consistency_command(
     trust_remote_code: Remote = False,
     concurrency: Concurrency = DEFAULT.concurrency,
     key_env: KeyEnv = DEFAULT.key_env,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Ask about the same nouns in other words, up the taxonomy, negated, by a premise, and more.
@@ -80,4 +82,4 @@ def consistency_command(
         pll=pll,
         causal_scoring=causal_scoring,
     )
-    show_result(result, result.metrics, settings, as_json)
+    show_result(result, result.metrics, settings, as_json, signature=signature)

@@ -20,6 +20,7 @@ from hyperprobe.cli.common import (
     Precision,
     Remote,
     Results,
+    Signed,
     app,
     each_of,
     say,
@@ -108,6 +109,7 @@ def lama_command(
     trust_remote_code: Remote = False,
     concurrency: Concurrency = DEFAULT.concurrency,
     key_env: KeyEnv = DEFAULT.key_env,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Ask models and baselines for the objects of facts, in two rankings.
@@ -170,7 +172,7 @@ def lama_command(
     lines = [*notes(sources, data, asked, missing), *without_extraction(result.predictions)]
     for line in lines:
         say(line)
-    show_result(result, result.metrics, settings, as_json)
+    show_result(result, result.metrics, settings, as_json, signature=signature)
 
 
 @lama_app.command("fetch")

@@ -20,6 +20,7 @@ from hyperprobe.cli.common import (
     Remote,
     Results,
     Scoring,
+    Signed,
     app,
     show_result,
 )
@@ -50,6 +51,7 @@ def pairs_command(
     trust_remote_code: Remote = False,
     concurrency: Concurrency = DEFAULT.concurrency,
     key_env: KeyEnv = DEFAULT.key_env,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Score labelled pairs: is it hypernymy, in which direction, and to what degree?
@@ -84,4 +86,4 @@ def pairs_command(
         pll=pll,
         causal_scoring=causal_scoring,
     )
-    show_result(result, result.metrics, settings, as_json)
+    show_result(result, result.metrics, settings, as_json, signature=signature)

@@ -18,6 +18,7 @@ from hyperprobe.cli.common import (
     Precision,
     Remote,
     Results,
+    Signed,
     app,
     each_of,
     show_result,
@@ -93,6 +94,7 @@ def prompts_command(
     dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of splits, searches and intervals.")] = 0,
     trust_remote_code: Remote = False,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Search better prompts for facts, and see how much of it is learned, not recalled.
@@ -143,7 +145,7 @@ def prompts_command(
     settings |= {"vectors": vectors, "steps": steps, "candidates": candidates}
     settings |= {"top_k": top_k, "corpus": corpus or [], "prompts": prompts or []}
     what = "prompts, predictions, metrics and provenance"
-    show_result(result, result.metrics, settings, as_json, what=what)
+    show_result(result, result.metrics, settings, as_json, what=what, signature=signature)
 
 
 def _given_by(texts: list[str]) -> dict[str, Path]:

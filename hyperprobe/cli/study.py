@@ -17,6 +17,7 @@ from hyperprobe.cli.common import (
     OnRay,
     Remote,
     Results,
+    Signed,
     app,
     cluster_of,
     say,
@@ -45,6 +46,7 @@ def study_command(
     trust_remote_code: Remote = False,
     concurrency: Concurrency = DEFAULT.concurrency,
     key_env: KeyEnv = DEFAULT.key_env,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Many models under many probes and settings, from one file.
@@ -74,4 +76,5 @@ def study_command(
         n = study.missing_elsewhere()
         say(f"{n} cells of other shards are missing: the last shard to end makes the tables")
     for result in found.values():
-        show_result(result, result.metrics, {"file": str(file), "seed": seed}, as_json)
+        said = {"file": str(file), "seed": seed}
+        show_result(result, result.metrics, said, as_json, signature=signature)

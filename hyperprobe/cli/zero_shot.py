@@ -8,6 +8,7 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    ArticlePolicy,
     Concurrency,
     Device,
     Diagnostics,
@@ -15,11 +16,13 @@ from hyperprobe.cli.common import (
     Json,
     KeyEnv,
     Models,
+    Paired,
     Precision,
     PseudoLogLikelihood,
     Remote,
     Results,
     Scoring,
+    Signed,
     app,
     each_of,
     say,
@@ -27,23 +30,15 @@ from hyperprobe.cli.common import (
 )
 from hyperprobe.errors import one_line
 from hyperprobe.names import EMBEDDED, served
-from hyperprobe.options import RESULTS, ZERO_SHOT_CONTROLS, Article
+from hyperprobe.options import RESULTS, ZERO_SHOT_CONTROLS
 
 
 @app.command("zero-shot")
 def zero_shot_command(
     model: Models = None,
     diagnostic: Diagnostics = None,
-    paired: Annotated[
-        bool, typer.Option("--paired", help="Also print whether paired success is systematic.")
-    ] = False,
-    article: Annotated[
-        Article | None,
-        typer.Option(
-            help="Before the slot: the right answer's, always the same, or each candidate's own. "
-            "Default: gold, or marginal for a set of yours."
-        ),
-    ] = None,
+    paired: Paired = False,
+    article: ArticlePolicy = None,
     control: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,6 +55,7 @@ def zero_shot_command(
     trust_remote_code: Remote = False,
     concurrency: Concurrency = DEFAULT.concurrency,
     key_env: KeyEnv = DEFAULT.key_env,
+    signature: Signed = False,
     as_json: Json = False,
 ) -> None:
     """Ask models and baselines which category a noun belongs to.
@@ -101,7 +97,8 @@ def zero_shot_command(
         pll=pll,
         causal_scoring=causal_scoring,
     )
-    show_result(result, result.metrics, settings, as_json, result.tables(paired))
+    shown = result.tables(paired)
+    show_result(result, result.metrics, settings, as_json, shown, signature=signature)
     asked_open = set(result.predictions.query("probe == 'open'")["model"])
     for name in settings["model"] if policy != "marginal" else ():
         if served(name) and name not in asked_open:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 
+from hyperprobe.comparison.asked import how_runs_differ
 from hyperprobe.comparison.items import SAME, Items
 from hyperprobe.comparison.papers import PUBLISHED
 from hyperprobe.comparison.rows import COLUMNS
@@ -31,10 +32,12 @@ from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
 from hyperprobe.runs.read import FinishedRun, read_run
 from hyperprobe.runs.run import Run
+from hyperprobe.runs.signature import COLUMN
 from hyperprobe.statistics.columns import paired_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.stratified import holm
 
+ASKED = "asked.csv"
 PREDICTIONS = ("diagnostic", "model", "probe", "item", "gold_rank")
 
 
@@ -44,12 +47,13 @@ class Comparison(Result):
 
     folder: Path
     differences: pd.DataFrame
+    asked: pd.DataFrame  # how the runs were asked, where that differs: see `how_runs_differ`
     command: ClassVar[str] = "compare"
 
     @classmethod
     def read(cls, run: FinishedRun) -> Self:
         """The result of a finished run."""
-        return cls(run.folder, run.table("metrics.csv", COLUMNS))
+        return cls(run.folder, run.table("metrics.csv", COLUMNS), run.table(ASKED))
 
     @property
     def metrics(self) -> pd.DataFrame:
@@ -103,8 +107,9 @@ def compare(
         "published": published,
     }
     made = Run(results, "compare", settings, given)
-    made.finish({"metrics.csv": table}, seed)
-    return Comparison(made.folder, table)
+    asked = how_runs_differ(runs)
+    made.finish({"metrics.csv": table, ASKED: asked}, seed)
+    return Comparison(made.folder, table, asked)
 
 
 def _between_zero_shot(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str, Any]]:
@@ -160,7 +165,7 @@ def _between_others(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str
             continue
         items = Items.of(command, of_command, seed)
         words = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
-        keys = [c for c in words if c not in ("model", "run")]
+        keys = [c for c in words if c not in ("model", "run", COLUMN)]
         numbers = [c for c in table.columns if c not in words and is_metric(str(c))]
         groups = table.groupby(keys, sort=False, dropna=False) if keys else [("", table)]
         for setting, rows in groups:

@@ -26,6 +26,22 @@ class ScoresBlocks(Protocol):
         """`ClozeModel.score` of each block."""
 
 
+@runtime_checkable
+class PartialModel(Protocol):
+    """A model that has answers to some questions alone."""
+
+    def has(self, blocks: Sequence[Block]) -> bool:
+        """Whether it answers these, which belong together; False if it answers none.
+
+        Raises `UserError` when it answers some.
+        """
+
+
+def has_answers(model: ClozeModel, blocks: Sequence[Block]) -> bool:
+    """Whether the model can be asked: any but a `PartialModel` can."""
+    return not isinstance(model, PartialModel) or model.has(blocks)
+
+
 def score_blocks(model: ClozeModel, blocks: Sequence[Block]) -> list[Scores]:
     """The scores [n_clozes, n_candidates] of each block; equal questions are asked once."""
     if isinstance(model, ScoresBlocks):

@@ -39,6 +39,7 @@ def latex(table: Table, label: str) -> str:
     def line(cells: Sequence[str]) -> str:
         return " & ".join(map(latex_escape, cells)) + r" \\"
 
+    signed = _signature(table.signature) if table.signature else ""
     return "\n".join(
         [
             r"\begin{table}",
@@ -50,9 +51,16 @@ def latex(table: Table, label: str) -> str:
             *map(line, table.rows),
             r"\bottomrule",
             r"\end{tabular}",
-            rf"\caption{{{latex_escape(f'{table.title}. {table.caption}'.strip())}}}",
+            rf"\caption{{{latex_escape(f'{table.title}. {table.caption}'.strip())}{signed}}}",
             rf"\label{{tab:{label}}}",
             r"\end{table}",
             "",
         ]
     )
+
+
+def _signature(signature: str) -> str:
+    """A signature at the end of a caption: without spaces, so that lines end after its parts."""
+    parts = (latex_escape(part) for part in signature.split("|"))
+    joined = rf"{_LATEX['|']}\hskip 0pt plus 4em\relax ".join(parts)
+    return rf" {{\scriptsize\ttfamily {joined}}}"

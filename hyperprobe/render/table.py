@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hyperprobe.render.terminal import MISSING, percent, print_table
+from hyperprobe.runs.signature import COLUMN, common
 
 Cell = Callable[[dict[str, Any]], str]
 RUN = "run"  # the column that says which run a row is from
@@ -25,6 +26,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
     source: str = ""
+    signature: str = ""  # what the numbers are of, where the frame says it
 
 
 def make_table(
@@ -40,7 +42,8 @@ def make_table(
     rows = tuple(
         tuple(cell(record) for cell in columns.values()) for record in frame.to_dict("records")
     )
-    return Table(title, tuple(columns), rows, caption, source)
+    signed = common(frame[COLUMN]) if COLUMN in frame and len(frame) else ""
+    return Table(title, tuple(columns), rows, caption, source, signed)
 
 
 def without_repeated_captions(tables: Iterable[Table]) -> list[Table]:

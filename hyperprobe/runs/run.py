@@ -39,6 +39,7 @@ from hyperprobe.runs.files import (
     write_text,
 )
 from hyperprobe.runs.read import PICTURES, CellNotes, FinishedRun, read_run
+from hyperprobe.runs.signature import COLUMN, signed
 
 PACKAGES = ("torch", "transformers", "tokenizers", "gensim", "numpy", "scipy", "pandas", "wordfreq")
 
@@ -176,17 +177,25 @@ class Run:
     ) -> None:
         """Write `tables` (file name -> frame) and `run.json`, which marks the run as whole.
 
+        The rows of `metrics.csv` that are of models get their `signature` as the last column; the
+        frame that is passed gets it too, so that it is the same as read back.
         `others` are files of the folder that are there already. A run that is whole already
         is left as it is, so that its `run.json` says how its tables were made.
         """
         files = sorted([*tables, *others])
+        about = self._about(seed)
+        metrics = tables.get("metrics.csv")
+        if metrics is not None and "model" in metrics and "models" in self.settings:
+            described = (notes["model"] for notes in self._notes.values())
+            models = {one["name"]: one for one in described if one and "name" in one}
+            metrics[COLUMN] = signed(metrics, about, models)
         finished = self.finished(seed)
         if finished and sorted(finished.files) == files:
             return
         for name, frame in tables.items():
             write_frame(self.folder / name, frame)
         notes = {
-            **self._about(seed),
+            **about,
             "options": self.options,
             "python": platform.python_version(),
             "platform": platform.platform(),

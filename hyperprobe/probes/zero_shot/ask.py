@@ -23,6 +23,7 @@ from hyperprobe.names import (
     EMBEDDED_VECTORS,
     MAJORITY,
     RANDOM,
+    has_fixed_answers,
     is_vectors,
     with_random_weights,
 )
@@ -78,7 +79,7 @@ def cells_of(
     `ids` are those of the models (`identify`).
     """
     # Static vectors answer open questions from the words of the first language model.
-    asked = [unit for unit in units if not is_vectors(unit.name)]
+    asked = [u for u in units if not is_vectors(u.name) and not has_fixed_answers(u.name)]
 
     @Once
     def words() -> CandidateSet | None:
@@ -147,7 +148,8 @@ def in_order(table: pd.DataFrame, diagnostics: Sequence[str], names: Sequence[st
             return (0, 0, 0)
         prefix = next((p for p in CONTROL_PREFIXES if model.startswith(p)), "")
         name = model.removeprefix(prefix)
-        static = f"{CONTROL}{name}" not in asked and not name.startswith(RANDOM)
+        reads = name.startswith(RANDOM) or has_fixed_answers(name)
+        static = f"{CONTROL}{name}" not in asked and not reads
         kind = (*CONTROL_PREFIXES, "").index(prefix)
         group = 1 if static else 2 if name.startswith(RANDOM) else 3
         return (group, names.index(name), kind)

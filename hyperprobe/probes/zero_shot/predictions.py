@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze, parse_cloze
 from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.diagnostic.templates import Noun, fill_in
+from hyperprobe.errors import UserError
 from hyperprobe.models.base import (
     ClozeModel,
     Scores,
@@ -30,6 +31,7 @@ from hyperprobe.models.base import (
     rank_scores,
     ranks_vocabulary,
 )
+from hyperprobe.models.blocks import Block, has_answers
 from hyperprobe.names import CONTROL, CONTROL_BARE, MAJORITY, RANDOM, SHUFFLED
 from hyperprobe.options import Article
 from hyperprobe.predictions import add_ranking
@@ -75,7 +77,9 @@ def predict(
     """The model's predictions on a diagnostic set, its control prompts' included.
 
     `shuffled` adds the contextual probes with their words in random order. `shared` keeps, from
-    call to call with one model, the predictions that are the same under every article policy.
+    call to call with one model, the predictions that are the same under every article policy. Of
+    a model that answers some questions alone, a probe that it does not answer is left out. Raises
+    `UserError` when it answers none.
     """
     shared, digest = {} if shared is None else shared, asked_set.digest
     frame = asked_set.frame
@@ -112,7 +116,10 @@ def predict(
             part = _open(model, asked_set, rows, probe, policy, open_words)
         if not asks_article:
             shared[same] = part
-        parts.append(part.assign(model=name, probe=probe.name))
+        if not part.empty:
+            parts.append(part.assign(model=name, probe=probe.name))
+    if not parts:
+        raise UserError(f"{model.name} answers no question of {asked_set.name}: name another set")
     return pd.concat(parts, ignore_index=True)
 
 
@@ -188,38 +195,54 @@ def predict_probe(
 def _closed(
     model: ClozeModel, asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe, article: Article
 ) -> pd.DataFrame:
-    """Predictions over the categories of the whole set."""
+    """Predictions over the categories of the whole set; empty if the model does not answer."""
+    policies: dict[Article, NDArray[np.bool_]] = {article: np.ones(len(rows), dtype=bool)}
     if article == "marginal":
         # A slot that takes no article ("a kind of [MASK]") is asked as it stands.
         takes = _takes_article(asked_set, rows, probe)
-        if not takes.all():
-            policies: dict[Article, NDArray[np.bool_]] = {"marginal": takes, "gold": ~takes}
-            parts = [
-                _scored(model, asked_set, rows[chosen], probe, policy)
-                for policy, chosen in policies.items()
-                if chosen.any()
-            ]
-            order = np.argsort(np.concatenate([np.flatnonzero(takes), np.flatnonzero(~takes)]))
-            return pd.concat(parts, ignore_index=True).iloc[order].reset_index(drop=True)
-    return _scored(model, asked_set, rows, probe, article)
+        policies = {"marginal": takes, "gold": ~takes}
+    policies = {policy: chosen for policy, chosen in policies.items() if chosen.any()}
+    blocks = [_block(asked_set, rows[mask], probe, policy) for policy, mask in policies.items()]
+    if not has_answers(model, blocks):
+        return pd.DataFrame()
+    parts = [
+        _scored(model, asked_set, rows[chosen], probe, policy, block)
+        for (policy, chosen), block in zip(policies.items(), blocks, strict=True)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    order = np.argsort(np.concatenate([np.flatnonzero(chosen) for chosen in policies.values()]))
+    return pd.concat(parts, ignore_index=True).iloc[order].reset_index(drop=True)
+
+
+def _block(asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe, article: Article) -> Block:
+    """The questions of rows that are asked with the same candidates."""
+    slot = list(dict.fromkeys(asked_set.frame[probe.gold]))
+    if article == "marginal":  # a candidate is its article and its noun, by the chain rule
+        slot = [f"{asked_set.noun(word).article} {word}".lstrip() for word in slot]
+    clozes = make_clozes(asked_set, rows, probe, article)
+    return Block(tuple(clozes), CandidateSet(tuple(slot)))
 
 
 def _scored(
-    model: ClozeModel, asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe, article: Article
+    model: ClozeModel,
+    asked_set: DiagnosticSet,
+    rows: pd.DataFrame,
+    probe: Probe,
+    article: Article,
+    block: Block,
 ) -> pd.DataFrame:
-    """`_closed` for rows that are asked with the same candidates."""
+    """`_closed` for the rows of a block."""
     distinct_golds = asked_set.frame.drop_duplicates(probe.gold)
     words, categories = distinct_golds[probe.gold].tolist(), distinct_golds["hypernym"].tolist()
-    clozes = make_clozes(asked_set, rows, probe, article)
-    slot = words
-    if article == "marginal":  # a candidate is its article and its noun, by the chain rule
-        slot = [f"{asked_set.noun(word).article} {word}".lstrip() for word in words]
-    candidates = CandidateSet(tuple(slot))
+    clozes, candidates = list(block.clozes), block.candidates
     if not model.reads_text:
         scores = model.score(clozes, candidates)
         return closed_predictions(rows, probe.gold, words, categories, scores)
     noun_free = _noun_free(asked_set, rows, clozes, probe, article)
     distinct = list(dict.fromkeys(noun_free))
+    if not has_answers(model, [Block(tuple(distinct), candidates)]):
+        distinct = []
     scores = model.score(clozes + distinct, candidates)
     part = closed_predictions(rows, probe.gold, words, categories, scores[: len(clozes)])
     if not distinct:

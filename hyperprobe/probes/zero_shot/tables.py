@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from hyperprobe.diagnostic.build import CATEGORIES, LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
-from hyperprobe.names import CONTROL, MAJORITY, is_baseline
+from hyperprobe.names import CONTROL, MAJORITY, has_fixed_answers, is_baseline
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED
 from hyperprobe.render.table import (
     RUN,
@@ -68,9 +68,10 @@ def has_paper_items(table: pd.DataFrame) -> bool:
 
 
 def subjects(models: Iterable[str]) -> list[str]:
-    """The language models of a table's column: neither controls nor vectors, in order."""
+    """The language models of a table's column, and scores from elsewhere: neither controls nor
+    vectors, in order."""
     names = [str(name) for name in dict.fromkeys(models)]
-    controlled = [name for name in names if f"{CONTROL}{name}" in names]
+    controlled = [n for n in names if f"{CONTROL}{n}" in names or has_fixed_answers(n)]
     return controlled or [name for name in names if not is_baseline(name)]
 
 

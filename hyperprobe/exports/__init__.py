@@ -1,0 +1,1 @@
+"""What hyperprobe gives to other tools, and what it takes from them."""
