@@ -56,6 +56,7 @@ def study_command(
     found: dict[str, Any] = study.run()
     if not found:
         n = study.missing_elsewhere()
-        say(f"{n} cells of other shards are missing: the last shard to end makes the tables")
+        what = "cell of another shard is" if n == 1 else "cells of other shards are"
+        say(f"{n} {what} missing: the last shard to end makes the tables")
     for result in found.values():
         show_result(result, result.metrics, {"file": str(file), "seed": seed}, as_json)
