@@ -74,7 +74,8 @@ def study_command(
     found: dict[str, Any] = study.run(cluster_of(ray, gpus_per_cell))
     if not found:
         n = study.missing_elsewhere()
-        say(f"{n} cells of other shards are missing: the last shard to end makes the tables")
+        what = "cell of another shard is" if n == 1 else "cells of other shards are"
+        say(f"{n} {what} missing: the last shard to end makes the tables")
     for result in found.values():
         said = {"file": str(file), "seed": seed}
         show_result(result, result.metrics, said, as_json, signature=signature)

@@ -75,9 +75,9 @@ class Cell:
 
     `key` tells it from the others of its run, and `identity` (JSON) from any other: it says all
     that decides the numbers. `compute` gets the models that are held by whoever runs it; the
-    cells of one `model` (none: "") are run in a row. `cost` is about how many texts are read. A
-    cell of `one_thread` runs beside others of its kind, after `prepare`, on which
-    all threads may work; what it prepares has to be kept by the two functions themselves.
+    cells of one `model` (none: "") are run in a row. `cost` is about how much work it is, where
+    to ask one fact of `lama` is 1. A cell of `one_thread` runs beside others of its kind, after
+    `prepare`, on which all threads may work; the two functions themselves keep what it prepares.
     """
 
     key: str

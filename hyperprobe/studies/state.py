@@ -57,7 +57,8 @@ class State:
     def line(self) -> str:
         """`study mine: 40 cells, 12 done, 28 missing, about 3 min`."""
         n, missing = len(self.pieces), len(self.missing)
-        said = f"study {self.name}: {n} cells, {n - missing} done, {missing} missing"
+        cells = "1 cell" if n == 1 else f"{n} cells"
+        said = f"study {self.name}: {cells}, {n - missing} done, {missing} missing"
         left = self.left()
         return said if left is None or not missing else f"{said}, about {duration(left)}"
 

@@ -21,6 +21,7 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.models import pretrained
 from hyperprobe.probes.classify.folds import folds_of
+from hyperprobe.probes.zero_shot.ask import COST
 from hyperprobe.runs.jobs import Cell, Job
 from hyperprobe.runs.read import read_run
 from hyperprobe.runs.run import Run
@@ -202,7 +203,7 @@ def test_a_large_model_is_more_work(write: Write, tmp_path: Path, monkeypatch: p
     planned = plan_study(write(zero_shot=EVERY["zero_shot"]), tmp_path)
     works = {piece.cell.model: piece.work for piece in planned.pieces}
     assert works["bert"] == pytest.approx(10 * works["gpt2"])
-    assert works["gpt2"] == works["word2vec"] == 6
+    assert works["gpt2"] == works["word2vec"] == 6 * COST
 
 
 # -- shards and one process give the same -------------------------------------------------

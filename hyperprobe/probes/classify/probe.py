@@ -72,7 +72,7 @@ from hyperprobe.runs.jobs import Answers, Cell, Job, LastLoaded, Once, as_functi
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
-QUICK = 0.1  # the work of a cell that is less than a full view of a contextual model
+FULL_COST, QUICK = 2000.0, 200.0  # of nets on full views of contextual models, and of others
 COLUMNS = (
     "setting",
     "model",
@@ -190,13 +190,17 @@ def plan_classify(
         shown = representation(name).of(rows)
         return answer(shown, table[rows], view, seeds), shown.about
 
+    def is_quick(name: str, view: str) -> bool:
+        return view == PARTIAL or name == CHARACTERS or is_vectors(name)
+
     cells = [
         Cell(
             f"{one} {name} {view}",
             "" if name == CHARACTERS else name,
             [one, name, view, identity["models"][name], *common],
             partial(answers, one, name, view),
-            QUICK if view == PARTIAL or name == CHARACTERS or is_vectors(name) else 1.0,
+            n_seeds
+            * (QUICK if view == PARTIAL or name == CHARACTERS or is_vectors(name) else FULL_COST),
             one_thread=True,
             prepare=partial(representation, name),
         )

@@ -46,6 +46,7 @@ from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
 PREDICTIONS = "predictions.parquet"
+COST = 25.0  # of all that is asked about a noun
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -121,7 +122,7 @@ def plan_consistency(
             name,
             [name, ids[name], of_set.digest, options.identity()],
             answered_by(load_model, name, options, predict=partial(predict, of_set=of_set)),
-            len(of_set.frame),
+            COST * len(of_set.frame),
         )
         for name in names
         for diagnostic, of_set in sets.items()

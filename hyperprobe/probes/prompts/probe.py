@@ -67,7 +67,7 @@ from hyperprobe.runs.jobs import Cell, Job, answered_by, as_function
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run
 
-ASKING, SEARCH = 1.0, 20.0  # about how much work they are for each fact
+ASKING, SEARCH = 2.0, 200.0  # the cost for each fact that is tested
 FILE, CONTENT = "prompts_file", "prompts"  # in cells: where the prompt goes, and what it is
 
 

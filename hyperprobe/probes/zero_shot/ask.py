@@ -39,6 +39,8 @@ from hyperprobe.options import (
 from hyperprobe.probes.zero_shot.predictions import predict, predict_majority
 from hyperprobe.runs.jobs import Answers, Cell, LastLoaded, Once
 
+COST = 4.0  # of all that is asked about a noun
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -104,7 +106,7 @@ def cells_of(
             if is_vectors(unit.name):
                 identity.append(ids[asked[0].name] if asked else None)
             compute = partial(answers, unit, one)
-            cost = float(len(one.frame))
+            cost = COST * len(one.frame)
             cells.append(Cell(key(unit, diagnostic), unit.name, identity, compute, cost))
     return cells
 
