@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
+
 from hyperprobe.render.figure import svg_of
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, data_table
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Picture:
-    """A matplotlib `figure`, its `name` as a file, and a caption that says what to see."""
+    """A matplotlib `figure`, its `name` as a file, a caption that says what to see, and the rows
+    that are drawn."""
 
     name: str
     figure: Any
     caption: str
     source: str = ""
+    data: pd.DataFrame | None = None
+
+    @property
+    def table(self) -> Table | None:
+        """The rows that are drawn, where the picture has them."""
+        return (
+            None if self.data is None else data_table(f"Data of the figure {self.name}", self.data)
+        )
 
     @cached_property
     def svg(self) -> str:
@@ -79,11 +90,14 @@ class Part:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Where a page's numbers are from: a run's label, its command, and (what, value) lines."""
+    """Where a page's numbers are from: a run's label, its command, (what, value) lines, its
+    models, and its `run.json`."""
 
     label: str
     command: str
     facts: tuple[tuple[str, str], ...]
+    models: Table | None = None
+    raw: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +111,7 @@ class Page:
     runs: tuple[RunFacts, ...]
     made_by: str = ""
     picture: Picture | None = None  # beside the findings
+    models: tuple[str, ...] = ()  # baselines and controls are none
 
     @property
     def pictures(self) -> list[Picture]:

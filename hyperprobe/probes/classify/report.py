@@ -10,7 +10,7 @@ from hyperprobe.names import MAJORITY, RANDOM, is_subject, is_vectors
 from hyperprobe.probes.classify import figures
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
-from hyperprobe.render.table import Cell, Table, make_table, number, text
+from hyperprobe.render.table import Cell, Table, counted, make_table, number, text
 from hyperprobe.render.terminal import MISSING, percent
 from hyperprobe.runs.read import FinishedRun
 
@@ -95,10 +95,10 @@ def accuracy_table(metrics: pd.DataFrame) -> Table:
         cells = [wide.loc[(setting, model, view)] for setting in settings]
         name = f"{model}{PARTIAL_MARK if view == PARTIAL else ''}"
         rows.append((name, *(_deviating(c["accuracy_mean"], c["accuracy_std"]) for c in cells)))
-    n_runs = [metrics[column].max() for column in ("n_folds", "n_seeds")]
+    n_runs = [int(metrics[column].max()) for column in ("n_folds", "n_seeds")]
     return Table(
-        f"accuracy of the probe: percent right ± standard deviation over {n_runs[0]} folds and "
-        f"{n_runs[1]} seeds",
+        "accuracy of the probe: percent right ± standard deviation over "
+        f"{counted(n_runs[0], 'fold')} and {counted(n_runs[1], 'seed')}",
         ("model", *(SETTING_HEADERS[setting] for setting in settings)),
         tuple(rows),
         unknown_note(metrics),
@@ -176,12 +176,14 @@ def _deviating(mean: float, deviation: float) -> str:
 
 def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Picture]:
     """Accuracy by fold and, where there are layers, by layer."""
+    accuracies = figures.full_accuracies(predictions)
     yield Picture(
         "folds",
-        figures.folds_figure(predictions),
+        figures.folds_figure(accuracies),
         "Accuracy of each net, a mark for each fold; the bar is the mean and the dotted line "
         "chance. Marks far apart say that the result depends on the choice of words.",
         PREDICTIONS,
+        accuracies,
     )
     if len(layers):
         yield Picture(
@@ -189,6 +191,7 @@ def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Pictur
             figures.layers_figure(layers),
             "Accuracy by layer; the band is one standard deviation over folds and seeds.",
             LAYERS,
+            layers,
         )
 
 

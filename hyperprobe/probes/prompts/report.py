@@ -14,7 +14,7 @@ from hyperprobe.probes.prompts.metrics import MANUAL, NAIVE_BAYES, NONE
 from hyperprobe.render.charts import short_name
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
-from hyperprobe.render.table import Table, count, make_table, share, text
+from hyperprobe.render.table import Table, count, make_table, share, text, with_ends
 from hyperprobe.render.terminal import MISSING, percent
 from hyperprobe.runs.read import FinishedRun
 
@@ -184,6 +184,7 @@ def pictures(metrics: pd.DataFrame, splits: pd.DataFrame) -> Iterator[Picture]:
         "How often each prompt's first answer is the most frequent object of train. A method "
         "far above the share of test facts has learned the object instead of recalling facts.",
         f"{METRICS} and {SPLITS}",
+        with_ends(metrics, "model", "relation", "method", "control", "elicits_majority"),
     )
 
 

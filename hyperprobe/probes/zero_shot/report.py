@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from hyperprobe.names import EMBEDDED
+from hyperprobe.names import EMBEDDED, MAJORITY, is_baseline
 from hyperprobe.probes.zero_shot import claims
 from hyperprobe.probes.zero_shot.claims import PAIRED
 from hyperprobe.probes.zero_shot.figures import accuracy_figure, adds_figure
@@ -14,6 +14,7 @@ from hyperprobe.probes.zero_shot.metrics import HEADLINE
 from hyperprobe.probes.zero_shot.naming import Naming, name_models
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, METRICS
 from hyperprobe.probes.zero_shot.tables import (
+    PROBE_NAMES,
     SETTINGS,
     adds_tables,
     category_table,
@@ -28,12 +29,13 @@ from hyperprobe.probes.zero_shot.tables import (
     with_settings,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
-from hyperprobe.render.table import RUN, source_of, without_repeated_captions
+from hyperprobe.render.table import RUN, source_of, with_ends, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 
 Frames = Mapping[str, pd.DataFrame]
 ADDS, SYSTEMATIC = "adds", "systematic"
 N_NAMED = 6  # models in one section
+N_PICTURED, N_LINES = 8, 30  # models of a figure; lines that it holds
 # The tables of a run, and columns that each must have.
 TABLES: dict[str, tuple[str, ...]] = {
     "metrics": ("diagnostic", "model", "n_items", *METRICS, *HEADLINE),
@@ -46,6 +48,7 @@ PICTURE = (
     "Every model, calibrated: nothing is right for a liking of some categories alone. Paired asks "
     "for the singular and the plural of the same noun. Bars are 95 % intervals over nouns."
 )
+ADDS_DRAWN = ("model", "probe", "calibrated", "control_calibrated", "raw", "control_raw")
 ADDS_PICTURE = (
     "The line from the control to the probe is what the question adds to the noun alone. Hollow "
     "marks are raw: what separates them from the full ones is bias. Bars are 95 % intervals over "
@@ -71,11 +74,38 @@ def pictures(metrics: pd.DataFrame, adds: pd.DataFrame) -> Iterator[Picture]:
     """What the question adds, where it has a control, and the accuracy of every model; on the
     largest set."""
     shown = on_largest_set({"metrics": metrics, "adds": adds})
+    best = _best(shown["metrics"])
     if len(shown["adds"]):
-        source = source_of(shown["adds"], "adds.csv")
-        yield Picture("adds", adds_figure(shown["adds"]), ADDS_PICTURE, source)
+        told = shown["adds"][shown["adds"]["model"].isin(best)]
+        drawn = with_ends(told, *ADDS_DRAWN)
+        words = f"{_left_out(shown['adds'], told)}{ADDS_PICTURE}"
+        yield Picture("adds", adds_figure(told), words, source_of(told, "adds.csv"), drawn)
     source = source_of(shown["metrics"], "metrics.csv")
-    yield Picture("accuracy", accuracy_figure(shown["metrics"]), PICTURE, source)
+    yield _accuracy_picture("accuracy", shown["metrics"], source)
+
+
+def _best(metrics: pd.DataFrame) -> list[str]:
+    """The models of a figure: all where they fit, else those with the highest paired accuracy,
+    calibrated, in the order of the table."""
+    named = metrics.drop_duplicates("model")
+    named = named[~named["model"].map(is_baseline)]
+    best = named.nlargest(N_PICTURED, f"{PAIRED}{CALIBRATED}") if len(named) > N_PICTURED else named
+    return [str(model) for model in named["model"] if model in set(best["model"])]
+
+
+def _left_out(table: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """What a caption says where a figure has not all models of the table."""
+    n, of = (rows["model"].nunique() for rows in (drawn, table))
+    return "" if n == of else f"The {n} of {of} models that are right most often, paired. "
+
+
+def _accuracy_picture(name: str, metrics: pd.DataFrame, source: str) -> Picture:
+    shown = metrics
+    if len(metrics) > N_LINES:
+        shown = metrics[metrics["model"].isin((*_best(metrics), MAJORITY))]
+    drawn = with_ends(shown, "model", *(f"{probe}{CALIBRATED}" for probe in PROBE_NAMES))
+    words = f"{_left_out(metrics, shown)}{PICTURE}"
+    return Picture(name, accuracy_figure(shown), words, source, drawn)
 
 
 def naming_of(runs: Mapping[str, FinishedRun]) -> Naming:
@@ -101,9 +131,7 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
         metrics = run.table("metrics.csv", needs)
         largest = with_settings(largest_set(metrics), SETTINGS).assign(**{RUN: label})
         id = f"study-{label}"
-        picture = Picture(
-            f"{id}-accuracy", accuracy_figure(largest), PICTURE, source_of(largest, "metrics.csv")
-        )
+        picture = _accuracy_picture(f"{id}-accuracy", largest, source_of(largest, "metrics.csv"))
         tables = (
             *reversed(list(adds_tables(run.table("adds.csv"), SETTINGS))),
             *reversed(list(metrics_tables(metrics, SETTINGS))),

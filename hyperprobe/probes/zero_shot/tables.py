@@ -240,7 +240,7 @@ def mcnemar_tables(mcnemar: pd.DataFrame) -> Iterator[Table]:
             cells[r["other"], r["model"]] = f"{r['only_other']}:{r['only_model']}{star}"
         yield Table(
             f"{diagnostic}: paired, calibrated, model against model",
-            ("", *(str(i + 1) for i in range(len(names)))),
+            ("model", *(str(i + 1) for i in range(len(names)))),
             tuple(
                 (f"{i + 1} {name}", *(cells.get((name, other), "") for other in names))
                 for i, name in enumerate(names)
