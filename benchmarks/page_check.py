@@ -80,6 +80,8 @@ def main() -> None:
     parser.add_argument("--axe", type=Path, required=True, help="the folder of axe-core")
     parser.add_argument("--out", type=Path, help="where screenshots go")
     given = parser.parse_args()
+    if not shutil.which("chromedriver"):
+        sys.exit("no chromedriver: install Chromium with its driver")
     axe = (given.axe / "axe.min.js").read_text(encoding="utf-8")
     if given.out:
         given.out.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ VARIABLES |= {colour: f"t{i}" for i, colour in enumerate(TONES)}
 _TOGETHER = re.compile(
     r" (?=%)|(?<=\bp) (?=(?:=|&lt;) )|(?<=\bp =) |(?<=\bp &lt;) |(?<=\d,) (?=-?[\d.]+\])"
 )
+N_FINDINGS = 4  # of a section that are shown at once
 N_OPEN = 15  # rows: a longer table is shown when its title is clicked
 _LONG = 28  # characters: a cell of more words may break its line
 
@@ -102,7 +103,9 @@ def _section(section: Section) -> Iterator[str]:
     yield f'<h2 id="h-{escape(section.id)}">{escape(section.title)}</h2>'
     if section.words:
         yield f"<p>{_words(section.words)}</p>"
-    yield from _findings(section.findings)
+    yield from _findings(section.findings[:N_FINDINGS])
+    if more := section.findings[N_FINDINGS:]:
+        yield from _folded(counted(len(more), "more finding"), _findings(more))
     for block in section.blocks:
         yield from _table(block) if isinstance(block, Table) else _picture(block)
     yield "</section>"

@@ -10,6 +10,7 @@ import hyperprobe
 from hyperprobe.registry import COMMANDS, load
 from hyperprobe.render.document import Finding, Page, Part, Picture, Section
 from hyperprobe.render.figure import models_of_report
+from hyperprobe.render.table import counted
 from hyperprobe.reporting.collect import commands_about
 from hyperprobe.reporting.naming import page_models, page_names, with_names
 from hyperprobe.reporting.provenance import provenance
@@ -20,6 +21,7 @@ from hyperprobe.reporting.selection import (
 )
 from hyperprobe.runs.read import FinishedRun
 
+N_TITLED = 4  # models in a page's title
 Runs = Mapping[str, FinishedRun]
 
 
@@ -35,7 +37,7 @@ def make_page(runs: Runs) -> Page:
     findings = findings_at_the_top(parts)
     picture, sections = without_first_picture(tuple(_sections(parts, findings)))
     return Page(
-        f"hyperprobe: {', '.join(names)}" if names else "hyperprobe report",
+        f"hyperprobe: {_listed(list(names))}" if names else "hyperprobe report",
         headline,
         findings,
         sections,
@@ -44,6 +46,12 @@ def make_page(runs: Runs) -> Page:
         picture,
         models,
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names, of many the first."""
+    more = len(names) - N_TITLED
+    return ", ".join(names[:N_TITLED]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
 def _headline(parts: Mapping[str, Part]) -> tuple[str, dict[str, Part]]:

@@ -20,7 +20,7 @@ from hyperprobe.probes.consistency.tables import (
     without_controls,
 )
 from hyperprobe.render.document import Part, Picture, Section
-from hyperprobe.render.table import RUN, source_of, with_ends
+from hyperprobe.render.table import RUN, source_of, with_ends, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 
 Frames = Mapping[str, pd.DataFrame]
@@ -142,8 +142,12 @@ def _sections(tables: Frames, largest: Frames) -> Iterator[Section]:
             claims.TYPICALITY,
             "Typicality",
             "People find a robin a better bird than a penguin.",
-            blocks=(
-                *typicality_tables(largest["typicality"]),
-                *typicality_tables(largest["typicality"], each=True),
+            blocks=tuple(
+                without_repeated_captions(
+                    (
+                        *typicality_tables(largest["typicality"]),
+                        *typicality_tables(largest["typicality"], each=True),
+                    )
+                )
             ),
         )

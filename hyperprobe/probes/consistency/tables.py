@@ -165,7 +165,8 @@ def typicality_tables(typicality: pd.DataFrame, each: bool = False) -> Iterator[
     shown = typicality[(typicality["category"] != "all") == each]
     for diagnostic, rows in shown.groupby("diagnostic", sort=False):
         yield make_table(
-            f"{diagnostic}: surer of typical words? (rank correlations)",
+            f"{diagnostic}: surer of typical words{', category by category' if each else ''}? "
+            "(rank correlations)",
             rows,
             {
                 "model": text("model"),

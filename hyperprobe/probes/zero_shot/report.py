@@ -35,7 +35,7 @@ from hyperprobe.runs.read import FinishedRun
 Frames = Mapping[str, pd.DataFrame]
 ADDS, SYSTEMATIC = "adds", "systematic"
 N_NAMED = 6  # models in one section
-N_PICTURED, N_LINES = 8, 30  # models of a figure; lines that it holds
+N_PICTURED, N_LINES = 5, 20  # models of a figure; lines that it holds
 # The tables of a run, and columns that each must have.
 TABLES: dict[str, tuple[str, ...]] = {
     "metrics": ("diagnostic", "model", "n_items", *METRICS, *HEADLINE),
