@@ -48,6 +48,8 @@ STEPS, N_CANDIDATES, VECTORS = 100, 10, "manual"  # of AutoPrompt and OptiPrompt
 RESULTS, LAMA_DATA = Path("results"), Path("lama-data")
 SPREAD = "spread"  # over all GPUs, then the CPU
 MAX_SEED = 2**32 - 1  # numpy takes no more
+NO_NUMBERS = ("device", "batch_size")  # options
+SCORING = ("pll", "causal_scoring")  # options that touch some families alone
 _DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:(0|[1-9][0-9]{0,2}))?")
 
 
@@ -57,6 +59,7 @@ class LoadKeywords(TypedDict, total=False):
     device: str
     dtype: Dtype
     trust_remote_code: bool
+    batch_size: int | None
 
 
 class ModelKeywords(LoadKeywords, total=False):
@@ -72,7 +75,8 @@ class ModelOptions:
 
     `device` is auto, cpu, cuda, cuda:N, mps or spread; `pll` says how masked models score a
     candidate of several word pieces, `causal_scoring` whether autoregressive models count what
-    follows the slot (docs/models.md).
+    follows the slot (docs/models.md). `batch_size` is how many texts are asked at once at most;
+    it changes no numbers.
     """
 
     device: str = "auto"
@@ -80,16 +84,28 @@ class ModelOptions:
     trust_remote_code: bool = False
     pll: Pll = "within-word"
     causal_scoring: CausalScoring = "full"
+    batch_size: int | None = None
 
     def __post_init__(self) -> None:
         check_device(self.device)
         check_choice("dtype", self.dtype, DTYPES)
         check_choice("pll", self.pll, PLLS)
         check_choice("causal scoring", self.causal_scoring, CAUSAL_SCORINGS)
+        if self.batch_size is not None:
+            check_count("batch-size", self.batch_size)
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides numbers: everything but the device."""
-        return {name: value for name, value in asdict(self).items() if name != "device"}
+        """What of it decides numbers: everything but the device and the size of batches."""
+        return {name: value for name, value in asdict(self).items() if name not in NO_NUMBERS}
+
+    def identity_of(self, settings: Iterable[str]) -> dict[str, Any]:
+        """The same where `settings` are those that touch a model of the run (see
+        `families.Family`): scoring options that touch none count as if they were not given."""
+        touched, default = set(settings), ModelOptions().identity()
+        return {
+            name: default[name] if name in SCORING and name not in touched else value
+            for name, value in self.identity().items()
+        }
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
@@ -114,6 +130,13 @@ def check_device(device: str) -> str:
             f"unknown device {quoted(device)}: choose from auto, cpu, cuda, cuda:1, mps, spread"
         )
     return device
+
+
+def check_count(name: str, value: int) -> int:
+    """The value, if it is a number of things. Raises `UserError`."""
+    if type(value) is not int or value < 1:
+        raise UserError(f"--{name} {quoted(value)}: give a whole number from 1 on")
+    return value
 
 
 def check_seed(seed: int) -> int:

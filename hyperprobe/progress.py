@@ -10,12 +10,24 @@ from contextlib import contextmanager
 from hyperprobe.errors import printable
 
 PATIENCE = 2.0  # seconds before a bar appears
+_QUIET = False
+
+
+def be_quiet(wanted: bool = True) -> None:
+    """From now on no bars (and, on the command line, no notes) are shown, or again."""
+    global _QUIET
+    _QUIET = wanted
+
+
+def is_quiet() -> bool:
+    """Whether none are wanted."""
+    return _QUIET
 
 
 @contextmanager
 def progress(label: str, total: int, unit: str = "") -> Iterator[Callable[[int], None]]:
     """A function that reports n more of `total` done; draws only what takes long."""
-    if not sys.stderr.isatty():
+    if _QUIET or not sys.stderr.isatty():
         yield lambda n: None
         return
     from rich.console import Console

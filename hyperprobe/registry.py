@@ -55,6 +55,7 @@ COMMANDS: dict[str, Command] = {
     "pairs": Command(
         "hyperprobe.probes.pairs.probe:PairsResult", "hyperprobe.probes.pairs.report:part"
     ),
+    "build-diagnostic": Command("hyperprobe.built:BuiltSets", "hyperprobe.built:part"),
     "compare": Command(
         "hyperprobe.comparison.runs:Comparison", "hyperprobe.comparison.report:part"
     ),

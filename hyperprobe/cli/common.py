@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -19,6 +21,7 @@ from hyperprobe.options import (
     check_choices,
     check_device,
 )
+from hyperprobe.progress import be_quiet, is_quiet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +29,44 @@ if TYPE_CHECKING:
     from hyperprobe.render.result import Result
     from hyperprobe.render.table import Table
 
-app = typer.Typer(
+
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress and no notes: results and errors alone."),
+]
+
+
+def with_quiet(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with the option --quiet."""
+    hints = get_type_hints(function, include_extras=True)
+    given = signature(function).parameters.values()
+    parameters = [one.replace(annotation=hints[one.name]) for one in given]
+    quiet_option = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
+
+    @wraps(function)
+    def command(*args: Any, quiet: bool = False, **kwargs: Any) -> None:
+        if quiet:
+            be_quiet()
+        function(*args, **kwargs)
+
+    command.__signature__ = Signature([*parameters, quiet_option])  # type: ignore[attr-defined]
+    command.__annotations__ = {**hints, "quiet": Quiet}
+    return command
+
+
+class App(typer.Typer):
+    """Commands that all have the option --quiet."""
+
+    def command(self, *args: Any, **kwargs: Any) -> Any:
+        register = super().command(*args, **kwargs)
+        return lambda function: register(with_quiet(function)) and function
+
+    def callback(self, *args: Any, **kwargs: Any) -> Any:
+        register = super().callback(*args, **kwargs)
+        return lambda function: register(with_quiet(function)) and function
+
+
+app = App(
     name="hyperprobe",
     help="Does a language model systematically know that a robin is a bird?",
     add_completion=True,
@@ -68,6 +108,16 @@ Scoring = Annotated[
     CausalScoring,
     typer.Option(help="Causal and seq2seq models: with what follows the slot, or without."),
 ]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Texts asked at once at most; changes no numbers. Default: what fits."
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(min=1, help="Only so many items of each set, in turn from each category."),
+]
 Remote = Annotated[
     bool, typer.Option("--trust-remote-code", help="Let a model run the code that comes with it.")
 ]
@@ -92,7 +142,13 @@ Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, of any comman
 
 
 def say(text: str) -> None:
-    """A line for people, escaped where their terminal cannot encode it."""
+    """A note for people, unless they want none."""
+    if not is_quiet():
+        print_error(text)
+
+
+def print_error(text: str) -> None:
+    """A line on standard error, escaped where the terminal cannot encode it."""
     encoding = sys.stderr.encoding or "utf-8"
     text = printable(text)
     print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)

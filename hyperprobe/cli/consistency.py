@@ -8,10 +8,12 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    BatchSize,
     Device,
     Diagnostics,
     IntervalSeed,
     Json,
+    Limit,
     Models,
     Precision,
     PseudoLogLikelihood,
@@ -37,12 +39,14 @@ def consistency_command(
             help="More baselines: random (weights).",
         ),
     ] = None,
+    limit: Limit = None,
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     pll: PseudoLogLikelihood = CONSISTENCY_PLL,
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -61,6 +65,7 @@ def consistency_command(
         "pll": pll,
         "causal_scoring": causal_scoring,
         "seed": seed,
+        "limit": limit,
     }
     result = consistency(
         models=settings["model"],
@@ -68,9 +73,11 @@ def consistency_command(
         controls=settings["control"],
         results=results,
         seed=seed,
+        limit=limit,
         device=device,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
         pll=pll,
         causal_scoring=causal_scoring,
     )

@@ -9,6 +9,8 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    App,
+    BatchSize,
     Device,
     Json,
     LamaData,
@@ -30,9 +32,7 @@ from hyperprobe.options import LAMA_BASELINES, LAMA_CONTROLS, LAMA_DATA, RESULTS
 INTERSECT = "intersect"
 
 
-lama_app = typer.Typer(
-    help="Relational facts the LAMA way.", rich_markup_mode=None, invoke_without_command=True
-)
+lama_app = App(rich_markup_mode=None, invoke_without_command=True)
 app.add_typer(lama_app, name="lama")
 
 
@@ -103,6 +103,7 @@ def lama_command(
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and samples.")] = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -151,7 +152,13 @@ def lama_command(
         "dtype": dtype,
         "seed": seed,
     }
-    result = lama(**settings, results=results, device=device, trust_remote_code=trust_remote_code)
+    result = lama(
+        **settings,
+        results=results,
+        device=device,
+        trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
+    )
     wanted = {"--negated": negated, "--mentions": mentions}
     missing = [
         option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.frames

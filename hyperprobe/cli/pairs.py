@@ -9,6 +9,7 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    BatchSize,
     Device,
     IntervalSeed,
     Json,
@@ -45,6 +46,7 @@ def pairs_command(
     pll: PseudoLogLikelihood = DEFAULT.pll,
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -75,6 +77,7 @@ def pairs_command(
         device=device,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
         pll=pll,
         causal_scoring=causal_scoring,
     )

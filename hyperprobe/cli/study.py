@@ -9,6 +9,7 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    BatchSize,
     Device,
     IntervalSeed,
     Json,
@@ -28,6 +29,7 @@ def study_command(
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
     seed: IntervalSeed = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -37,5 +39,12 @@ def study_command(
     """
     from hyperprobe.probes.zero_shot.study import study
 
-    result = study(file, results, seed, device=device, trust_remote_code=trust_remote_code)
+    result = study(
+        file,
+        results,
+        seed,
+        device=device,
+        trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
+    )
     show_result(result, result.metrics, {"file": str(file), "seed": seed}, as_json)

@@ -8,10 +8,12 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    BatchSize,
     Device,
     Diagnostics,
     IntervalSeed,
     Json,
+    Limit,
     Models,
     Precision,
     PseudoLogLikelihood,
@@ -49,12 +51,14 @@ def zero_shot_command(
             help="More baselines: shuffled (contexts), random (weights); repeatable.",
         ),
     ] = None,
+    limit: Limit = None,
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     pll: PseudoLogLikelihood = DEFAULT.pll,
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -80,6 +84,7 @@ def zero_shot_command(
         "pll": pll,
         "causal_scoring": causal_scoring,
         "seed": seed,
+        "limit": limit,
     }
     result = zero_shot(
         models=settings["model"],
@@ -88,9 +93,11 @@ def zero_shot_command(
         controls=settings["control"],
         results=results,
         seed=seed,
+        limit=limit,
         device=device,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
         pll=pll,
         causal_scoring=causal_scoring,
     )

@@ -21,6 +21,7 @@ from hyperprobe.names import (
     distinct_models,
     file_family,
     model_path,
+    target,
 )
 
 SECONDS = 5
@@ -38,7 +39,7 @@ def check_models(names: list[str] | None) -> list[str] | None:
                 kind = "file" if FAMILIES[family].reads_text else "vectors file"
                 raise UserError(f"no {kind} {path}{_did_you_mean(name) or ': check the name'}")
         elif not path.is_dir():
-            only_local(name.removeprefix(RANDOM))
+            only_local(target(name).removeprefix(RANDOM))
     return distinct
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar, Unpack, cast
 
 from hyperprobe.errors import UserError
@@ -14,7 +14,7 @@ from hyperprobe.models.hub import only_local
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.loaded import loaded
 from hyperprobe.models.static import StaticModel
-from hyperprobe.names import RANDOM, file_family, is_vectors, model_path, prefixed
+from hyperprobe.names import RANDOM, file_family, is_vectors, model_path, prefixed, target
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
 
@@ -40,6 +40,13 @@ def load_model(
     fill a slot.
     """
     options = options or ModelOptions(**keywords)
+    model = _load(name, options)
+    if options.batch_size and hasattr(model, "max_rows"):
+        model.max_rows = options.batch_size
+    return model
+
+
+def _load(name: str, options: ModelOptions) -> ClozeModel:
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
         return pretrained.language_model_of(name, *held.pair, options, random, about)
@@ -118,9 +125,11 @@ def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
     _check_transformer(name)
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
-        return pretrained.encoder_of(name, *held.pair, options, random, about)
-    folder, local = _folder(name)
-    return pretrained.load_encoder(name, folder, options, random, about, local)
+        encoder = pretrained.encoder_of(name, *held.pair, options, random, about)
+    else:
+        folder, local = _folder(name)
+        encoder = pretrained.load_encoder(name, folder, options, random, about, local)
+    return encoder._replace(max_rows=options.batch_size)
 
 
 def config_of(name: str, trust_remote_code: bool = False) -> Any:
@@ -140,13 +149,19 @@ def family(name: str, trust_remote_code: bool = False) -> str:
     return pretrained.family_of(name, config_of(name, trust_remote_code), classes)
 
 
+def touching_settings(names: Iterable[str], trust_remote_code: bool = False) -> set[str]:
+    """The settings that change numbers of any of the models (`families.Family.settings`)."""
+    families = {family(name, trust_remote_code) for name in names}
+    return {setting for one in families for setting in FAMILIES[one].settings}
+
+
 def _folder(name: str) -> tuple[str, bool]:
     """What Hugging Face loads for this name, a folder here or a name on the hub, and whether
     the hub is left alone. Raises `UserError` for a name of neither."""
     path = model_path(name)
     if path.is_dir():
         return str(path), True
-    name = name.removeprefix(RANDOM)
+    name = target(name).removeprefix(RANDOM)
     return name, only_local(name)
 
 
@@ -163,6 +178,8 @@ def identify(name: str) -> dict[str, Any]:
         own = FAMILIES[of_family.family].model_class().files(path)
         return {"sha256": {file.name: file_digest(file) for file in own}}
     paths = [path] if path.is_file() else sorted(path.glob("*")) if path.is_dir() else []
+    if not paths and target(name) != name:
+        return {"hub": target(name).removeprefix(RANDOM), "sha256": {}}
     return {
         "sha256": {
             p.name: file_digest(p)

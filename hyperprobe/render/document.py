@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -78,7 +79,8 @@ class Part:
 
     `headline` is a sentence without its full stop; the most important `findings` are shown at
     the top of the page, with `featured` those about these models alone, and all others in the
-    section of their topic, or in the first.
+    section of their topic, or in the first. `papers` are tables that are narrow enough for a
+    paper, by name.
     """
 
     headline: str = ""
@@ -86,6 +88,7 @@ class Part:
     findings: tuple[Finding, ...] = ()
     sections: tuple[Section, ...] = ()
     featured: tuple[str, ...] = ()
+    papers: Mapping[str, Table] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ class Page:
     made_by: str = ""
     picture: Picture | None = None  # beside the findings
     models: tuple[str, ...] = ()  # baselines and controls are none
+    papers: Mapping[str, Table] = field(default_factory=dict)  # of all parts
 
     @property
     def pictures(self) -> list[Picture]:

@@ -45,6 +45,7 @@ def make_page(runs: Runs) -> Page:
         f"hyperprobe {hyperprobe.__version__}",
         picture,
         models,
+        {name: table for part in parts.values() for name, table in part.papers.items()},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -27,14 +28,16 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
     results: list[Section] = []
     details: list[Section] = []
     subjects: list[str] = []
+    tables: list[Table] = []
     for label, run in runs.items():
         files = read_files(run)
+        tables.append(accuracy_table(files[METRICS]))
         metrics, layers = files[METRICS], files[LAYERS]
         subjects += filter(is_subject, metrics["model"])
         findings += find(metrics, label)
         shown: list[Table | Picture] = [
             *pictures(files[PREDICTIONS], layers),
-            accuracy_table(metrics),
+            tables[-1],
         ]
         results.append(
             Section(
@@ -59,6 +62,7 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         subjects=tuple(dict.fromkeys(subjects)),
         findings=tuple(findings),
         sections=(*results, *details),
+        papers={"classify": paper_table(tables[0])} if tables else {},
     )
 
 
@@ -104,6 +108,12 @@ def accuracy_table(metrics: pd.DataFrame) -> Table:
         unknown_note(metrics),
         METRICS,
     )
+
+
+def paper_table(accuracies: Table) -> Table:
+    """The table of accuracies with short headers, for a column of a paper."""
+    headers = (head.removesuffix(" hypernyms") for head in accuracies.headers)
+    return replace(accuracies, headers=tuple(headers), source="")
 
 
 def details_table(metrics: pd.DataFrame) -> Table:

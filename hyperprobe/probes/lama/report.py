@@ -19,6 +19,7 @@ from hyperprobe.probes.lama.tables import (
     example_table,
     extra_tables,
     facts_table,
+    paper_table,
     relation_tables,
     systems_table,
 )
@@ -38,8 +39,10 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
     results: list[Section] = []
     details: list[Section] = []
     subjects: list[str] = []
+    metrics: list[pd.DataFrame] = []
     for label, run in runs.items():
         files = read_files(run)
+        metrics.append(files[METRICS])
         subjects += filter(is_subject, files[METRICS]["model"])
         findings += find(files, label)
         shown: list[Table | Picture] = [
@@ -72,6 +75,7 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         subjects=tuple(dict.fromkeys(subjects)),
         findings=tuple(findings),
         sections=(*results, *details),
+        papers={"facts": paper_table(pd.concat(metrics))} if metrics else {},
     )
 
 

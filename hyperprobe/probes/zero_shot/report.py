@@ -23,6 +23,7 @@ from hyperprobe.probes.zero_shot.tables import (
     mcnemar_tables,
     metrics_tables,
     on_largest_set,
+    paper_tables,
     subjects,
     systematic_tables,
     tag_tables,
@@ -67,6 +68,7 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         tuple(_findings(largest)),
         tuple(_sections(tables, largest)),
         (best_model(metrics),),
+        paper_tables(largest["metrics"], largest["adds"]),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hyperprobe.diagnostic.builder import build
+from hyperprobe.built import build
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
