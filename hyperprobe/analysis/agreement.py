@@ -18,6 +18,7 @@ from hyperprobe.names import CONTROL
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW, SCORE
 from hyperprobe.probes.zero_shot.tables import (
     BERT,
+    PROBE_NAMES,
     category_order,
     has_paper_items,
     largest_set,
@@ -86,8 +87,8 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
     whole = table[table["category"] == ALL]
     shares: dict[str, Cell] = {_words(name): raw_and_calibrated(name) for name in OUTCOMES}
     caption = (
-        "Easy and hard categories alone make both right together: whether they go together "
-        "within categories is in the zero-shot run's systematic.csv."
+        "Easy and hard categories alone make singular and plural right together: whether they do "
+        "so within categories is in the zero-shot run's systematic.csv."
     )
     rows = whole
     if has_paper_items(whole):
@@ -116,11 +117,11 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
 
 
 def _words(name: str) -> str:
-    return name.replace("_", " ")
+    return PROBE_NAMES["paired_singular_plural"] if name == "both" else name.replace("_", " ")
 
 
 def agreement_figure(agreement: pd.DataFrame) -> Any:
-    """For one model, the calibrated share of each category right in both numbers, one, neither."""
+    """For one model, the calibrated share of each category right paired, in one, in neither."""
     with styled():
         table = agreement[agreement["category"] != ALL]
         table = table.sort_values("category", key=category_order, kind="stable")
@@ -171,7 +172,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
             yield Picture(
                 f"agreement-{i + 1}",
                 agreement_figure(part),
-                f"{name}: of a category that is known, both fills the whole bar. The middle "
+                f"{name}: of a category that is known, paired fills the whole bar. The middle "
                 "parts are nouns whose category depends on grammatical number.",
                 source_of(part, "agreement.csv"),
                 part.drop(columns=["diagnostic", RUN], errors="ignore"),
@@ -192,7 +193,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows.iloc[0]
     return (
-        f"{model} is right in both on {row['both_calibrated']:.1f} % of the nouns (calibrated; "
+        f"{model} is right, paired, on {row['both_calibrated']:.1f} % of the nouns (calibrated; "
         f"raw {row['both']:.1f} %), in the singular only on "
         f"{row['singular_only_calibrated']:.1f} %, in the plural only on "
         f"{row['plural_only_calibrated']:.1f} %, in neither on {row['neither_calibrated']:.1f} %."

@@ -38,7 +38,7 @@ def adds_figure(adds: pd.DataFrame) -> Any:
 
 
 def accuracy_figure(metrics: pd.DataFrame) -> Any:
-    """Each model in the singular, the plural, in context and in both numbers, calibrated, with
+    """Each model in the singular, the plural, in context and paired, calibrated, with
     intervals."""
     with styled():
         n = len(metrics)

@@ -162,7 +162,7 @@ def _setting_findings(metrics: pd.DataFrame, label: str, topic: str) -> Iterator
         low, high = named.iloc[0], named.iloc[-1]
         yield Finding(
             "Settings",
-            f"calibrated, {name} is right in both numbers on {low[metric]:.1f} to "
+            f"calibrated, {name} is right, paired, on {low[metric]:.1f} to "
             f"{high[metric]:.1f} % of {int(low['n_items'])} nouns, over {len(rows)} "
             f"ways to ask (worst: {low['model']}; best: {high['model']}).",
             label,

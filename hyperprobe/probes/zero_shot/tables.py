@@ -293,7 +293,7 @@ def mcnemar_tables(mcnemar: pd.DataFrame) -> Iterator[Table]:
             f"{diagnostic}: paired, calibrated, each model against baselines and its controls",
             ("model", *headers),
             tuple(rows),
-            "Nouns that the model alone has right in both numbers : the column's alone. "
+            "Nouns that the model alone has right, paired : the column's alone. "
             "* Holm-adjusted p < 0.05, exact McNemar test. Any two models: mcnemar.csv.",
             "mcnemar.csv",
         )
