@@ -34,7 +34,7 @@ from hyperprobe.render.drawn import of_run
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table, count, counted, make_table, number, text
 from hyperprobe.runs.files import file_digest, write_text
-from hyperprobe.runs.read import FinishedRun
+from hyperprobe.runs.read import FinishedRun, damaged
 from hyperprobe.runs.run import Run
 
 MOST_ROWS = 40  # categories that are shown
@@ -85,6 +85,8 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
 def _counts(run: FinishedRun) -> pd.DataFrame:
     """The counts of the sets in a run, whose files are `NAME.tsv` beside `NAME.jsonl`."""
     names = [name.removesuffix(".jsonl") for name in run.files if name.endswith(".jsonl")]
+    if not names:
+        raise damaged(run.folder / "run.json")
     tables = {name: run.table(f"{name}.tsv", ("hyponym", "hypernym")) for name in names}
     return pd.concat(
         [
