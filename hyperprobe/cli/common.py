@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import typer
 
@@ -36,6 +36,15 @@ Quiet = Annotated[
 ]
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Register(Protocol):
+    """A decorator of any function."""
+
+    def __call__(self, function: Function, /) -> Function: ...
+
+
 def with_quiet(function: Callable[..., None]) -> Callable[..., None]:
     """The command with the option --quiet."""
     hints = get_type_hints(function, include_extras=True)
@@ -57,13 +66,21 @@ def with_quiet(function: Callable[..., None]) -> Callable[..., None]:
 class App(typer.Typer):
     """Commands that all have the option --quiet."""
 
-    def command(self, *args: Any, **kwargs: Any) -> Any:
-        register = super().command(*args, **kwargs)
-        return lambda function: register(with_quiet(function)) and function
+    def command(self, *args: Any, **kwargs: Any) -> Register:
+        return _quiet(super().command(*args, **kwargs))
 
-    def callback(self, *args: Any, **kwargs: Any) -> Any:
-        register = super().callback(*args, **kwargs)
-        return lambda function: register(with_quiet(function)) and function
+    def callback(self, *args: Any, **kwargs: Any) -> Register:
+        return _quiet(super().callback(*args, **kwargs))
+
+
+def _quiet(register: Callable[..., Any]) -> Register:
+    """A decorator that registers a function with --quiet, and leaves it as it is."""
+
+    def decorate(function: Function) -> Function:
+        register(with_quiet(function))
+        return function
+
+    return decorate
 
 
 app = App(
