@@ -13,9 +13,9 @@ __version__ = "0.3.0.dev1"
 
 if TYPE_CHECKING:
     from hyperprobe.analysis.analyze import AnalysisResult, analyze
+    from hyperprobe.built import build as build_diagnostic
     from hyperprobe.cloze import CandidateSet, Cloze, parse_cloze
     from hyperprobe.comparison.runs import Comparison, compare
-    from hyperprobe.diagnostic.builder import build as build_diagnostic
     from hyperprobe.diagnostic.mine import mine as mine_contexts
     from hyperprobe.errors import UserError
     from hyperprobe.exports.score import score
@@ -53,7 +53,7 @@ _MODULES = {
     "UserError": "errors",
     "ZeroShotResult": "probes.zero_shot.probe",
     "analyze": "analysis.analyze",
-    "build_diagnostic": "diagnostic.builder:build",
+    "build_diagnostic": "built:build",
     "classify": "probes.classify.probe",
     "compare": "comparison.runs",
     "consistency": "probes.consistency.probe",

@@ -40,6 +40,41 @@ StrPath = str | os.PathLike[str]
 Word = TypeVar("Word", bound=str)
 
 
+# What models are loaded from that were named as NAME=PATH; for this process.
+_TARGETS: dict[str, str] = {}
+_NAMED = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
+
+
+def target(name: str) -> str:
+    """What the model called `name` is loaded from: its PATH where it was given as NAME=PATH."""
+    body = name.removeprefix(RANDOM)
+    return name.removesuffix(body) + _TARGETS.get(body, body)
+
+
+def as_given(name: str) -> str:
+    """The name as a user wrote it: NAME=PATH where it was given so."""
+    return f"{name}={_TARGETS[name]}" if name in _TARGETS else name
+
+
+def _exists(name: str) -> bool:
+    return os.path.exists(name)  # noqa: PTH110 (Path.exists fails for some names)
+
+
+def _without_path(name: str) -> str:
+    """NAME of NAME=PATH, whose path is remembered; a name that is a file's stays whole.
+
+    Raises `UserError` for a NAME that stands for something else.
+    """
+    found = None if _exists(name) else _NAMED.fullmatch(name)
+    if not found:
+        return name
+    short, path = found.groups()
+    if short in (EMBEDDED, *EMBEDDED_VECTORS, *BASELINES) or _exists(short):
+        raise UserError(f"{quoted(name)}: {short} is the name of something else: choose another")
+    _TARGETS[short] = path
+    return short
+
+
 @dataclass(frozen=True)
 class Prefixed:
     """What a name such as `elmo:FOLDER?state=reference-order` says; `choices` are all of the
@@ -55,7 +90,7 @@ def prefixed(name: str) -> Prefixed | None:
 
     Raises `UserError` for a choice that the family does not have.
     """
-    family, colon, rest = name.removeprefix(RANDOM).partition(":")
+    family, colon, rest = target(name).removeprefix(RANDOM).partition(":")
     if not colon or family not in FAMILIES or not FAMILIES[family].prefixed:
         return None
     path, _, asked = rest.partition("?")
@@ -120,7 +155,7 @@ def model_path(name: str) -> Path:
         return model_path(behind.tokenizer)
     if of_family := prefixed(name):
         return of_family.path
-    name = name.removeprefix(RANDOM)
+    name = target(name).removeprefix(RANDOM)
     if name in EMBEDDED_VECTORS:
         return EMBEDDED_FOLDER / f"{name}.safetensors"
     if name == EMBEDDED:
@@ -274,10 +309,15 @@ def is_subject(name: str) -> bool:
 def distinct_models(names: Iterable[str]) -> list[str]:
     """The models that a user named, each once, in order.
 
-    Raises `UserError` for a name that stands for a baseline or a control in the tables, and
-    for one that no model can have.
+    One that is written as NAME=PATH is called NAME from then on, in this process. Raises
+    `UserError` for a name that stands for a baseline or a control in the tables, for one that
+    no model can have, and for one that two models are given.
     """
-    distinct = list(dict.fromkeys(names))
+    given = list(dict.fromkeys(names))
+    distinct = [_without_path(name) for name in given]
+    for name in distinct:
+        if distinct.count(name) > 1:
+            raise UserError(f"two models are called {name}: give each a name of its own")
     for name in distinct:
         _check(name)
     return distinct

@@ -52,7 +52,9 @@ SPREAD = "spread"  # over all GPUs, then the CPU
 MAX_SEED = 2**32 - 1  # numpy takes no more
 CONCURRENCY, MAX_CONCURRENCY = 16, 1024
 KEY_ENV = "OPENAI_API_KEY"
-_ELSEWHERE = ("device", "concurrency", "key_env")  # fields that decide no number
+# Options that decide no number.
+NO_NUMBERS = ("device", "batch_size", "concurrency", "key_env")
+SCORING = ("pll", "causal_scoring")  # options that touch some families alone
 _DEVICE = re.compile(r"auto|cpu|mps|spread|cuda(:(0|[1-9][0-9]{0,2}))?")
 
 
@@ -63,6 +65,7 @@ class StudyKeywords(TypedDict, total=False):
     trust_remote_code: bool
     concurrency: int
     key_env: str
+    batch_size: int | None
 
 
 class LoadKeywords(StudyKeywords, total=False):
@@ -85,7 +88,8 @@ class ModelOptions:
     `device` is auto, cpu, cuda, cuda:N, mps or spread; `pll` says how masked models score a
     candidate of several word pieces, `causal_scoring` whether autoregressive models count what
     follows the slot (docs/models.md). Of served models, `concurrency` requests are under way at a
-    time, with the key in the environment variable `key_env`.
+    time, with the key in the environment variable `key_env`. `batch_size` is how many texts are
+    asked at once at most; it changes no numbers.
     """
 
     device: str = "auto"
@@ -95,6 +99,7 @@ class ModelOptions:
     causal_scoring: CausalScoring = "full"
     concurrency: int = CONCURRENCY
     key_env: str = KEY_ENV
+    batch_size: int | None = None
 
     def __post_init__(self) -> None:
         check_device(self.device)
@@ -103,10 +108,21 @@ class ModelOptions:
         check_choice("causal scoring", self.causal_scoring, CAUSAL_SCORINGS)
         check_concurrency(self.concurrency)
         check_key_env(self.key_env)
+        if self.batch_size is not None:
+            check_count("batch-size", self.batch_size)
 
     def identity(self) -> dict[str, Any]:
-        """What of it decides numbers: everything but the device and how servers are reached."""
-        return {name: value for name, value in asdict(self).items() if name not in _ELSEWHERE}
+        """What of it decides numbers: all but the device, batches and how servers are reached."""
+        return {name: value for name, value in asdict(self).items() if name not in NO_NUMBERS}
+
+    def identity_of(self, settings: Iterable[str]) -> dict[str, Any]:
+        """The same where `settings` are those that touch a model of the run (see
+        `families.Family`): scoring options that touch none count as if they were not given."""
+        touched, default = set(settings), ModelOptions().identity()
+        return {
+            name: default[name] if name in SCORING and name not in touched else value
+            for name, value in self.identity().items()
+        }
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
@@ -140,6 +156,13 @@ def check_concurrency(n: int) -> int:
             f"--concurrency {quoted(n)}: give a whole number from 1 to {MAX_CONCURRENCY}"
         )
     return n
+
+
+def check_count(name: str, value: int) -> int:
+    """The value, if it is a number of things. Raises `UserError`."""
+    if type(value) is not int or value < 1:
+        raise UserError(f"--{name} {quoted(value)}: give a whole number from 1 on")
+    return value
 
 
 def check_key_env(name: str) -> str:

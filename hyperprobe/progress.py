@@ -10,10 +10,28 @@ from contextlib import contextmanager
 from hyperprobe.errors import printable
 
 PATIENCE = 2.0  # seconds before a bar appears
+_QUIET = False
+
+
+def be_quiet(wanted: bool = True) -> None:
+    """From now on no bars (and, on the command line, no notes) are shown, or again."""
+    global _QUIET
+    _QUIET = wanted
+
+
+def is_quiet() -> bool:
+    """Whether none are wanted."""
+    return _QUIET
 
 
 def say(text: str) -> None:
-    """A line for people, escaped where their terminal cannot encode it."""
+    """A note for people, unless they want none."""
+    if not _QUIET:
+        print_error(text)
+
+
+def print_error(text: str) -> None:
+    """A line on standard error, escaped where the terminal cannot encode it."""
     encoding = sys.stderr.encoding or "utf-8"
     text = printable(text)
     print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
@@ -22,7 +40,7 @@ def say(text: str) -> None:
 @contextmanager
 def progress(label: str, total: int, unit: str = "") -> Iterator[Callable[[int], None]]:
     """A function that reports n more of `total` done; draws only what takes long."""
-    if not sys.stderr.isatty():
+    if _QUIET or not sys.stderr.isatty():
         yield lambda n: None
         return
     from rich.console import Console

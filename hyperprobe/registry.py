@@ -67,6 +67,7 @@ COMMANDS: dict[str, Command] = {
         "hyperprobe.probes.pairs.report:part",
         plan="hyperprobe.probes.pairs.probe:plan_pairs",
     ),
+    "build-diagnostic": Command("hyperprobe.built:BuiltSets", "hyperprobe.built:part"),
     "compare": Command(
         "hyperprobe.comparison.runs:Comparison", "hyperprobe.comparison.report:part"
     ),

@@ -85,10 +85,10 @@ def test_a_finished_run_is_loaded_from_its_folder(asked: hp.ZeroShotResult):
 
 
 def test_a_run_without_a_result_is_not_loaded(tmp_path: Path):
-    built = Run(tmp_path, "build-diagnostic", {})
-    built.finish({})
-    with pytest.raises(hp.UserError, match="is a run of build-diagnostic: load one of zero-shot"):
-        hp.load(built.folder)
+    mined = Run(tmp_path, "contexts-mine", {})
+    mined.finish({})
+    with pytest.raises(hp.UserError, match="is a run of contexts-mine: load one of zero-shot"):
+        hp.load(mined.folder)
 
 
 def test_figures_are_files_of_the_run_and_drawn_once(

@@ -18,6 +18,7 @@ from hyperprobe.names import CONTROL
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW, SCORE
 from hyperprobe.probes.zero_shot.tables import (
     BERT,
+    PROBE_NAMES,
     category_order,
     has_paper_items,
     largest_set,
@@ -25,8 +26,8 @@ from hyperprobe.probes.zero_shot.tables import (
 )
 from hyperprobe.render.charts import legend, name_rows, percent_axis, stacked
 from hyperprobe.render.document import Picture
-from hyperprobe.render.figure import GRID, MARKERS, SERIES, new_figure, styled
-from hyperprobe.render.table import Cell, Table, count, make_table, mean, source_of, text
+from hyperprobe.render.figure import GRID, MARKERS, MUTED, model_colours, new_figure, styled
+from hyperprobe.render.table import RUN, Cell, Table, count, make_table, mean, source_of, text
 from hyperprobe.statistics.columns import share_columns
 
 OUTCOMES = ("both", "singular_only", "plural_only", "neither")
@@ -86,8 +87,8 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
     whole = table[table["category"] == ALL]
     shares: dict[str, Cell] = {_words(name): raw_and_calibrated(name) for name in OUTCOMES}
     caption = (
-        "Easy and hard categories alone make both right together: whether they go together "
-        "within categories is in the zero-shot run's systematic.csv."
+        "Easy and hard categories alone make singular and plural right together: whether they do "
+        "so within categories is in the zero-shot run's systematic.csv."
     )
     rows = whole
     if has_paper_items(whole):
@@ -116,11 +117,11 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
 
 
 def _words(name: str) -> str:
-    return name.replace("_", " ")
+    return PROBE_NAMES["paired_singular_plural"] if name == "both" else name.replace("_", " ")
 
 
 def agreement_figure(agreement: pd.DataFrame) -> Any:
-    """For one model, the calibrated share of each category right in both numbers, one, neither."""
+    """For one model, the calibrated share of each category right paired, in one, in neither."""
     with styled():
         table = agreement[agreement["category"] != ALL]
         table = table.sort_values("category", key=category_order, kind="stable")
@@ -141,18 +142,19 @@ def scores_figure(scores: pd.DataFrame) -> Any:
     with styled():
         order = scores[["hypernym"]].drop_duplicates().sort_values("hypernym", key=category_order)
         categories = list(order["hypernym"])
+        (colour,) = model_colours(scores["model"]).values()
         figure, axes = new_figure(0.9 + len(categories) * 0.42)
         for series, probe in enumerate(("singular", "plural")):
             part = scores[scores["probe"] == probe]
             rows = part["hypernym"].map(categories.index) + (series - 0.5) * 0.36
             right = part["category"] == part["hypernym"]
             axes.plot(
-                part["score"][~right], rows[~right], "|", markersize=6, color=SERIES[5],
+                part["score"][~right], rows[~right], "|", markersize=6, color=MUTED,
                 label="a wrong category" if series else None,
             )  # fmt: skip
             axes.plot(
                 part["score"][right], rows[right], MARKERS[series], markersize=7, linestyle="none",
-                color=SERIES[series], label=f"the right one, {probe}",
+                color=colour, label=f"the right one, {probe}",
             )  # fmt: skip
         for line in range(1, len(categories)):
             axes.axhline(line - 0.5, color=GRID, linewidth=0.7)
@@ -170,9 +172,10 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
             yield Picture(
                 f"agreement-{i + 1}",
                 agreement_figure(part),
-                f"{name}: a category that is known is blue all the way. The middle parts are "
-                "nouns whose category depends on grammatical number.",
+                f"{name}: of a category that is known, paired fills the whole bar. The middle "
+                "parts are nouns whose category depends on grammatical number.",
                 source_of(part, "agreement.csv"),
+                part.drop(columns=["diagnostic", RUN], errors="ignore"),
             )
         scores = largest_set(frames["category_scores"])
         part = scores[scores["model"] == name]
@@ -183,13 +186,14 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
                 f"{name}: mean log-probability of each category for the nouns of one, in both "
                 "numbers, raw. The large mark is the right category and should be rightmost.",
                 source_of(part, "category_scores.csv"),
+                part.drop(columns=["diagnostic", RUN], errors="ignore"),
             )
 
 
 def _sentence(model: str, rows: pd.DataFrame) -> str:
     row = rows.iloc[0]
     return (
-        f"{model} is right in both on {row['both_calibrated']:.1f} % of the nouns (calibrated; "
+        f"{model} is right, paired, on {row['both_calibrated']:.1f} % of the nouns (calibrated; "
         f"raw {row['both']:.1f} %), in the singular only on "
         f"{row['singular_only_calibrated']:.1f} %, in the plural only on "
         f"{row['plural_only_calibrated']:.1f} %, in neither on {row['neither_calibrated']:.1f} %."

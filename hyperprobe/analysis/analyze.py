@@ -29,7 +29,14 @@ from hyperprobe.documents import Document
 from hyperprobe.engines.cluster import Cluster, compute_on_cluster
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, load_model
-from hyperprobe.names import EMBEDDED, StrPath, has_fixed_answers, is_vectors
+from hyperprobe.names import (
+    EMBEDDED,
+    StrPath,
+    distinct_models,
+    has_fixed_answers,
+    is_vectors,
+    listed,
+)
 from hyperprobe.options import (
     CONCURRENCY,
     KEY_ENV,
@@ -66,6 +73,7 @@ class Asked(Document):
     trust_remote_code: bool
     pll: Pll
     causal_scoring: CausalScoring
+    limit: int | None = None
 
     def options(self, reached: ModelOptions) -> ModelOptions:
         """How the run's models were loaded and asked, reached as `reached` says."""
@@ -124,6 +132,7 @@ def analyze(
         raise UserError(f"{run} is a run of {source.command}: name one of hyperprobe zero-shot")
     predictions = source.table(PREDICTIONS, COLUMNS)
     settings = source.settings(Asked)
+    distinct_models(listed(source.notes.get("options", {}).get("models") or ()))  # their paths
     files = corpus_files(corpus)
     digests = corpus_digests(files)
     identity = {
@@ -215,7 +224,7 @@ def _reasons(
 
 def _sets(source: FinishedRun, settings: Asked) -> dict[str, DiagnosticSet]:
     """The sets of the run, which are what they were."""
-    sets = load_sets(settings.diagnostics)
+    sets = load_sets(settings.diagnostics, settings.limit)
     for name, one in sets.items():
         if one.digest != settings.diagnostics[name]:
             raise UserError(f"{name} has changed since {source.folder}: run zero-shot again")

@@ -19,7 +19,16 @@ from hyperprobe.probes.zero_shot.tables import largest_set, raw_and_calibrated
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
 from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import new_figure, styled
-from hyperprobe.render.table import Table, interval, make_table, p_value, share, source_of, text
+from hyperprobe.render.table import (
+    Table,
+    interval,
+    make_table,
+    p_value,
+    share,
+    source_of,
+    text,
+    with_ends,
+)
 from hyperprobe.statistics.columns import paired_columns, share_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.stratified import with_holm
@@ -117,6 +126,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
         article_figure(part),
         "The further gold is to the right of marginal, the more the article gives away.",
         source_of(part, "article.csv"),
+        with_ends(part, "model", "policy", "singular_calibrated"),
     )
 
 

@@ -29,7 +29,7 @@ from hyperprobe.probes.zero_shot.tables import BERT, has_paper_items, largest_se
 from hyperprobe.render.charts import legend, name_rows, percent_axis, short_name, stacked
 from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import new_figure, styled
-from hyperprobe.render.table import RUN, Table, count, make_table, mean, source_of, text
+from hyperprobe.render.table import RUN, Table, count, make_table, mean, source_of, text, with_ends
 from hyperprobe.statistics.columns import share_columns
 
 CLASSES = ("itself", "hypernym", "generic", "fragment", "other")
@@ -157,7 +157,9 @@ def _tables(table: pd.DataFrame) -> Iterator[Table]:
             "kind": lambda row: NAMES[str(row["error"])],
             "model": text("model"),
             "noun: answer": text("examples"),
-            "commonest answer": lambda r: f"{r['commonest']} ({r['commonest_percent']:.0f} %)",
+            "commonest answer": lambda r: (
+                f'"{r["commonest"]}", {r["commonest_percent"]:.0f} % of them'
+            ),
         },
         source="errors.csv",
     )
@@ -187,9 +189,10 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
     yield Picture(
         "errors",
         errors_figure(part),
-        "Green answers are not wrong at all, only outside the set's categories; blue and purple "
-        "ones copy the noun or a piece of it.",
+        "Other valid hypernyms are not wrong at all, only outside the set's categories; the noun "
+        "itself and pieces of it are copied from the question.",
         source_of(part, "errors.csv"),
+        with_ends(part, "model", "error", "percent"),
     )
 
 

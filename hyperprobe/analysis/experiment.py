@@ -32,7 +32,16 @@ from hyperprobe.probes.zero_shot.tables import PROBE_NAMES, largest_set
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
 from hyperprobe.render.document import Picture
 from hyperprobe.render.figure import new_figure, styled
-from hyperprobe.render.table import Table, count, make_table, p_value, share, source_of, text
+from hyperprobe.render.table import (
+    Table,
+    count,
+    make_table,
+    p_value,
+    share,
+    source_of,
+    text,
+    with_ends,
+)
 from hyperprobe.statistics.adjusted import adjusted_effects
 from hyperprobe.statistics.columns import share_columns
 from hyperprobe.statistics.stratified import holm
@@ -185,6 +194,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
             "The same kind of nouns, dealt to three arms by chance: definitions read as "
             "sentences, in dictionary form, or withheld.",
             source_of(part, "experiment.csv"),
+            with_ends(part, "model", "probe", *ARMS),
         )
 
 

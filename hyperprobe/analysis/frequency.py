@@ -24,8 +24,9 @@ from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW
 from hyperprobe.probes.zero_shot.tables import largest_set
 from hyperprobe.render.charts import legend, short_name
 from hyperprobe.render.document import Picture
-from hyperprobe.render.figure import MARKERS, SERIES, new_figure, styled
+from hyperprobe.render.figure import MARKERS, model_colours, new_figure, styled
 from hyperprobe.render.table import (
+    RUN,
     Table,
     count,
     format_p_value,
@@ -214,6 +215,7 @@ def frequency_figure(curve: pd.DataFrame) -> Any:
     with styled():
         sources = list(dict.fromkeys(curve["source"]))
         models = list(dict.fromkeys(curve["model"]))
+        colours = model_colours(models)
         figure, panels = new_figure(
             0.6 + 2.2 * len(sources), nrows=len(sources), sharey=True, squeeze=False
         )
@@ -229,7 +231,7 @@ def frequency_figure(curve: pd.DataFrame) -> Any:
                 shift = (series - (len(models) - 1) / 2) * 0.07
                 axes.errorbar(
                     np.array(x) + shift, y, yerr=spread, marker=MARKERS[series % 6], markersize=5,
-                    color=SERIES[series % 6], elinewidth=1, linewidth=1.4, label=short_name(model),
+                    color=colours[model], elinewidth=1, linewidth=1.4, label=short_name(model),
                 )  # fmt: skip
             names = [_band(row, source) for row in bands.to_dict("records")]
             axes.set_xticks(range(len(bands)), names)
@@ -261,6 +263,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
         "A line that climbs says that bands of frequent nouns are easier, whatever their "
         "categories. Bands with few nouns have long bars.",
         source_of(part, "frequency_curve.csv"),
+        part.drop(columns=["diagnostic", RUN], errors="ignore"),
     )
 
 

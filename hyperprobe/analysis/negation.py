@@ -32,6 +32,7 @@ from hyperprobe.render.table import (
     share,
     source_of,
     text,
+    with_ends,
 )
 from hyperprobe.statistics.calibration import calibrated
 from hyperprobe.statistics.columns import paired_columns, share_columns
@@ -179,6 +180,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
         "If the model took the negation into account, the square would be near zero. Where both "
         "marks overlap, its answers are the same.",
         source_of(part, "negation.csv"),
+        with_ends(part, "model", "affirmed_calibrated", "negated_calibrated"),
     )
 
 

@@ -140,7 +140,8 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
     rows = []
     for r in _widest(largest_set(frames["pairs"]), models).to_dict("records"):
         of = f"{short_name(r['model'])}, " if len(models) > 1 else ""
-        row = {"label": f"{of}{PROBE_NAMES[r['probe']]}, {r['source']}", RUN: r.get(RUN)}
+        row = {"label": f"{of}{PROBE_NAMES[r['probe']]}, {r['source']}", "model": r["model"]}
+        row[RUN] = r.get(RUN)
         for end in ("", "_low", "_high"):
             row[f"with{end}"] = r[f"seen{CALIBRATED}{end}"]
             row[f"without{end}"] = r[f"unseen{CALIBRATED}{end}"]
@@ -153,6 +154,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
             "Nouns that a corpus has together with their category in a defining pattern, and "
             "nouns that it has not. The two also differ in category and frequency.",
             source_of(frame, "pairs.csv"),
+            frame.drop(columns=RUN),
         )
 
 

@@ -21,6 +21,7 @@ from hyperprobe.render.figure import new_figure, styled
 from hyperprobe.render.table import (
     Table,
     count,
+    counted,
     interval,
     make_table,
     mean,
@@ -29,6 +30,7 @@ from hyperprobe.render.table import (
     share,
     source_of,
     text,
+    with_ends,
 )
 from hyperprobe.statistics.columns import paired_columns, share_columns
 from hyperprobe.statistics.generalisability import generalisability
@@ -232,6 +234,7 @@ def _pictures(frames: Frames, models: Sequence[str]) -> Iterator[Picture]:
         "What a model knows should not depend on how it is asked: the wider the spread, the more "
         "a result depends on the prompt.",
         source_of(part, "template_accuracy.csv"),
+        with_ends(shown, "model", "template", "singular_calibrated"),
     )
 
 
@@ -250,7 +253,7 @@ def _sentence(model: str, rows: pd.DataFrame) -> str:
     n = int(row["wordings_needed"])
     return (
         f"{spread}; the mean over them tells nouns apart with a reliability of "
-        f"{row['generalisability']:.2f} (0.80 takes {n} wording{'s' if n != 1 else ''})."
+        f"{row['generalisability']:.2f} (0.80 takes {counted(n, 'wording')})."
     )
 
 

@@ -18,8 +18,9 @@ import typer
 
 from hyperprobe import __version__
 from hyperprobe.cli import lama
-from hyperprobe.cli.common import app, say
+from hyperprobe.cli.common import app, print_error, say
 from hyperprobe.errors import UserError, one_line, quoted
+from hyperprobe.progress import be_quiet
 
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
     import_module(_module.name)
@@ -53,6 +54,7 @@ def main() -> None:
     """The entry point: every error is one line on standard error and exit code 2."""
     # Most objects are of imported modules and stay: looking through them takes a second.
     gc.set_threshold(100_000, 50, 50)
+    be_quiet(False)
     try:
         _check_arguments(sys.argv[1:])
         code = app(lama.join_vocab_models(sys.argv[1:]) or ["--help"], standalone_mode=False)
@@ -97,7 +99,7 @@ def _end_without_reader() -> NoReturn:
 
 
 def _fail(message: str) -> None:
-    say(one_line(f"hyperprobe: error: {message}"))
+    print_error(one_line(f"hyperprobe: error: {message}"))
     sys.exit(2)
 
 
@@ -113,7 +115,7 @@ def _report_fault(error: Exception) -> None:
         where = f"its traceback is in {file.name}"
     except OSError:
         where = "its traceback could not be written"
-    say(
+    print_error(
         one_line(
             f"hyperprobe: this is a fault of hyperprobe ({type(error).__name__}: "
             f"{str(error)[:150]}): please report it; {where}"

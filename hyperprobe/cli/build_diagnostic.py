@@ -7,10 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from hyperprobe.cli.common import Json, Results, app, say
+from hyperprobe.cli.common import Json, Results, app, say, show_result
 from hyperprobe.options import RESULTS
-
-MOST_ROWS = 40  # categories that are printed
 
 
 @app.command("build-diagnostic")
@@ -60,8 +58,7 @@ def build_diagnostic_command(
 
     Example: hyperprobe build-diagnostic --category fruit.n.01 --category furniture.n.01
     """
-    from hyperprobe.diagnostic.builder import build
-    from hyperprobe.render import terminal
+    from hyperprobe.built import build
 
     built = build(
         names or (),
@@ -76,24 +73,8 @@ def build_diagnostic_command(
         contexts or (),
         name,
     )
-    if as_json:
-        rows = terminal.json_rows(built.counts)
-        terminal.print_json("build-diagnostic", built.settings, built.folder, rows)
-        return
-    for diagnostic, counts in built.counts.groupby("diagnostic", sort=False):
-        shown = counts.head(MOST_ROWS)
-        terminal.print_table(
-            f"{diagnostic} ({counts['n_items'].sum()} items)",
-            ["category", "items", "percent", "with a context"],
-            [
-                [r.hypernym, str(r.n_items), f"{r.percent:.2f}", str(r.n_contextual)]
-                for r in shown.itertuples()
-            ],
-        )
-        if len(counts) > len(shown):
-            say(f"and {len(counts) - len(shown)} smaller categories")
     for note in built.notes:
         say(note)
-    say(f"files in {built.folder}")
-    if own := built.settings.get("name"):
+    show_result(built, built.counts, built.settings, as_json, what="files")
+    if not as_json and (own := built.settings.get("name")):
         say(f"next: hyperprobe zero-shot --diagnostic {built.folder / own}.tsv")

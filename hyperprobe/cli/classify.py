@@ -9,6 +9,7 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    BatchSize,
     Device,
     Json,
     Models,
@@ -56,6 +57,7 @@ def classify_command(
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     signature: Signed = False,
     as_json: Json = False,
@@ -92,6 +94,7 @@ def classify_command(
         device=device,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
     )
     what = "folds, predictions, metrics, figures and provenance"
     for note in result.notes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import typer
 
@@ -21,6 +23,8 @@ from hyperprobe.options import (
     check_device,
     check_key_env,
 )
+from hyperprobe.progress import be_quiet
+from hyperprobe.progress import print_error as print_error
 from hyperprobe.progress import say as say
 
 if TYPE_CHECKING:
@@ -30,7 +34,61 @@ if TYPE_CHECKING:
     from hyperprobe.render.result import Result
     from hyperprobe.render.table import Table
 
-app = typer.Typer(
+
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress and no notes: results and errors alone."),
+]
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Register(Protocol):
+    """A decorator of any function."""
+
+    def __call__(self, function: Function, /) -> Function: ...
+
+
+def with_quiet(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with the option --quiet."""
+    hints = get_type_hints(function, include_extras=True)
+    given = signature(function).parameters.values()
+    parameters = [one.replace(annotation=hints[one.name]) for one in given]
+    quiet_option = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
+
+    @wraps(function)
+    def command(*args: Any, quiet: bool = False, **kwargs: Any) -> None:
+        if quiet:
+            be_quiet()
+        function(*args, **kwargs)
+
+    command.__signature__ = Signature([*parameters, quiet_option])  # type: ignore[attr-defined]
+    command.__annotations__ = {**hints, "quiet": Quiet}
+    return command
+
+
+class App(typer.Typer):
+    """Commands that all have the option --quiet."""
+
+    def command(self, *args: Any, **kwargs: Any) -> Register:
+        return _quiet(super().command(*args, **kwargs))
+
+    def callback(self, *args: Any, **kwargs: Any) -> Register:
+        return _quiet(super().callback(*args, **kwargs))
+
+
+def _quiet(register: Callable[..., Any]) -> Register:
+    """A decorator that registers a function with --quiet, and leaves it as it is."""
+
+    def decorate(function: Function) -> Function:
+        register(with_quiet(function))
+        return function
+
+    return decorate
+
+
+app = App(
     name="hyperprobe",
     help="Does a language model systematically know that a robin is a bird?",
     add_completion=True,
@@ -71,6 +129,16 @@ PseudoLogLikelihood = Annotated[
 Scoring = Annotated[
     CausalScoring,
     typer.Option(help="Causal and seq2seq models: with what follows the slot, or without."),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Texts asked at once at most; changes no numbers. Default: what fits."
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(min=1, help="Only so many items of each set, in turn from each category."),
 ]
 Remote = Annotated[
     bool, typer.Option("--trust-remote-code", help="Let a model run the code that comes with it.")

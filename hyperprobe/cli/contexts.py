@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import Diagnostics, OnRay, Results, TextField, app, cluster_of, say
+from hyperprobe.cli.common import App, Diagnostics, OnRay, Results, TextField, app, cluster_of, say
 from hyperprobe.options import RESULTS
 
-contexts_app = typer.Typer(help="Sentences with a word in context.", rich_markup_mode=None)
+contexts_app = App(help="Sentences with a word in context.", rich_markup_mode=None)
 app.add_typer(contexts_app, name="contexts")
 
 

@@ -9,6 +9,8 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    App,
+    BatchSize,
     Concurrency,
     Device,
     Json,
@@ -33,9 +35,7 @@ from hyperprobe.options import LAMA_BASELINES, LAMA_CONTROLS, LAMA_DATA, RESULTS
 INTERSECT = "intersect"
 
 
-lama_app = typer.Typer(
-    help="Relational facts the LAMA way.", rich_markup_mode=None, invoke_without_command=True
-)
+lama_app = App(rich_markup_mode=None, invoke_without_command=True)
 app.add_typer(lama_app, name="lama")
 
 
@@ -106,6 +106,7 @@ def lama_command(
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals and samples.")] = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     concurrency: Concurrency = DEFAULT.concurrency,
     key_env: KeyEnv = DEFAULT.key_env,
@@ -164,6 +165,7 @@ def lama_command(
         trust_remote_code=trust_remote_code,
         concurrency=concurrency,
         key_env=key_env,
+        batch_size=batch_size,
     )
     wanted = {"--negated": negated, "--mentions": mentions}
     missing = [

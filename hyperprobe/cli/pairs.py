@@ -9,6 +9,7 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    BatchSize,
     Concurrency,
     Device,
     IntervalSeed,
@@ -48,6 +49,7 @@ def pairs_command(
     pll: PseudoLogLikelihood = DEFAULT.pll,
     causal_scoring: Scoring = DEFAULT.causal_scoring,
     seed: IntervalSeed = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     concurrency: Concurrency = DEFAULT.concurrency,
     key_env: KeyEnv = DEFAULT.key_env,
@@ -83,6 +85,7 @@ def pairs_command(
         key_env=key_env,
         dtype=dtype,
         trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
         pll=pll,
         causal_scoring=causal_scoring,
     )

@@ -9,6 +9,7 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    BatchSize,
     Device,
     Json,
     LamaData,
@@ -93,6 +94,7 @@ def prompts_command(
     device: Device = DEFAULT.device,
     dtype: Precision = DEFAULT.dtype,
     seed: Annotated[int, typer.Option(min=0, help="Of splits, searches and intervals.")] = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     signature: Signed = False,
     as_json: Json = False,
@@ -141,6 +143,7 @@ def prompts_command(
         results=results,
         device=device,
         trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
     )
     settings |= {"vectors": vectors, "steps": steps, "candidates": candidates}
     settings |= {"top_k": top_k, "corpus": corpus or [], "prompts": prompts or []}

@@ -9,6 +9,7 @@ import typer
 
 from hyperprobe.cli.common import (
     DEFAULT,
+    BatchSize,
     Concurrency,
     Device,
     GpusPerCell,
@@ -43,6 +44,7 @@ def study_command(
     results: Results = RESULTS,
     device: Device = DEFAULT.device,
     seed: Annotated[int, typer.Option(min=0, help="Of intervals, samples and searches.")] = 0,
+    batch_size: BatchSize = None,
     trust_remote_code: Remote = False,
     concurrency: Concurrency = DEFAULT.concurrency,
     key_env: KeyEnv = DEFAULT.key_env,
@@ -63,6 +65,7 @@ def study_command(
         shard,
         device=device,
         trust_remote_code=trust_remote_code,
+        batch_size=batch_size,
         concurrency=concurrency,
         key_env=key_env,
     )

@@ -1,8 +1,8 @@
 """`hyperprobe compare`: runs against each other and against the papers' tables.
 
 Of zero-shot runs any two models are compared on the items of a set; of other commands the
-rows of `metrics.csv` that agree in everything but the model: item by item too where both
-models were asked the same items, and as separate samples otherwise.
+rows of `metrics.csv` that agree in everything but the model (of prompts, the model and the method):
+item by item too where both were asked the same items, and as separate samples otherwise.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from hyperprobe.comparison.tables import comparison_tables
 from hyperprobe.errors import UserError
 from hyperprobe.names import EMBEDDED_VECTORS, StrPath, is_baseline, is_vectors, listed_paths
 from hyperprobe.options import RESULTS
+from hyperprobe.probes.lama.metrics import MACRO, MICRO
+from hyperprobe.probes.prompts.metrics import NONE
 from hyperprobe.probes.zero_shot.metrics import TESTED
 from hyperprobe.probes.zero_shot.outcomes import outcome_table
 from hyperprobe.render.labels import with_short_names
@@ -38,6 +40,8 @@ from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.stratified import holm
 
 ASKED = "asked.csv"
+CALLED = "called"  # the column that says what is compared, where it is not the model alone
+NAMING = ("model", "method", "control", CALLED)  # columns that name it
 PREDICTIONS = ("diagnostic", "model", "probe", "item", "gold_rank")
 
 
@@ -95,9 +99,12 @@ def compare(
             if run.command in PUBLISHED:
                 rows += PUBLISHED[run.command](run)
     if not rows:
-        raise UserError(
-            "nothing to compare: name runs that share a set or a relation, or pass --published"
+        more = (
+            "the papers have no numbers of these sets, relations and methods"
+            if published
+            else "or pass --published"
         )
+        raise UserError(f"nothing to compare: name runs that share a set or a relation; {more}")
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
     # One family of tests in each setting.
     tests = table.groupby(["command", "setting"], dropna=False)["p_value"]
@@ -163,9 +170,11 @@ def _between_others(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str
         table = pd.concat(tables, ignore_index=True)
         if "model" not in table:
             continue
+        if command == "prompts":
+            table = _methods(table)
         items = Items.of(command, of_command, seed)
         words = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
-        keys = [c for c in words if c not in ("model", "run", COLUMN)]
+        keys = [c for c in words if c not in (*NAMING, "run", COLUMN)]
         numbers = [c for c in table.columns if c not in words and is_metric(str(c))]
         groups = table.groupby(keys, sort=False, dropna=False) if keys else [("", table)]
         for setting, rows in groups:
@@ -173,6 +182,18 @@ def _between_others(runs: Sequence[FinishedRun], seed: int) -> Iterator[dict[str
             for a, b in combinations(rows.to_dict("records"), 2):
                 for row in _between_rows(a, b, numbers, items):
                     yield {**about, **row}
+
+
+def _methods(table: pd.DataFrame) -> pd.DataFrame:
+    """Means over relations of a prompt search: each model under each method is one side. Without
+    the controls, which the search's own tables set beside it."""
+    itself = table["control"].fillna(NONE) == NONE
+    means = table[itself & table["relation"].isin((MACRO, MICRO))]
+    words = [c for c in means if not pd.api.types.is_numeric_dtype(means[c])]
+    wanted = (*words, "p_at_1", "p_at_1_low", "p_at_1_high", "mrr")
+    return means[[c for c in wanted if c in means]].assign(
+        **{CALLED: means["model"] + ", " + means["method"]}
+    )
 
 
 def _between_rows(
@@ -200,7 +221,7 @@ def _comparable(metric: str, one: tuple[str, str], other: tuple[str, str]) -> bo
 def is_metric(column: str) -> bool:
     """Whether a numeric column is a result, and not a count, a spread or an interval's end."""
     ends = ("_low", "_high", "_std", "_design_effect")
-    return not column.startswith("n_") and not column.endswith(ends)
+    return not column.startswith(("n_", "std_")) and not column.endswith(ends)
 
 
 def _setting(value: Any) -> str:
@@ -216,10 +237,10 @@ def _sides(a: dict[str, Any], b: dict[str, Any], metric: str) -> dict[str, Any]:
         (row.get(f"{metric}_high", np.nan) - row.get(f"{metric}_low", np.nan)) / 2 for row in (a, b)
     ))  # fmt: skip
     return {
-        "model": a["model"],
+        "model": a.get(CALLED, a["model"]),
         "run": a["run"],
         "value": a[metric],
-        "other": b["model"],
+        "other": b.get(CALLED, b["model"]),
         "other_run": b["run"],
         "other_value": b[metric],
         "difference": difference,

@@ -23,9 +23,9 @@ from hyperprobe.render.table import format_p_value
 
 # The metrics of headlines, the most telling first: each setting has sentences of one.
 HEADLINE = {
-    "paired_singular_plural_calibrated": "in both numbers (calibrated)",
+    "paired_singular_plural_calibrated": "in paired accuracy (calibrated)",
     "singular_calibrated": "in the singular (calibrated)",
-    "paired_singular_plural": "in both numbers (raw)",
+    "paired_singular_plural": "in paired accuracy (raw)",
     "singular": "in the singular (raw)",
     "accuracy_mean": "in accuracy",
     "p_at_1": "in P@1",

@@ -18,9 +18,10 @@ from hyperprobe.comparison.rows import (
 )
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, CLOSED, PAIRED
 from hyperprobe.probes.zero_shot.tables import CLOSED_HEADERS
-from hyperprobe.render.table import Table, make_table, number, p_value, share, text
+from hyperprobe.render.table import Cell, Table, make_table, number, p_value, share, text
 
 METRICS_FILE = "metrics.csv"
+MRR = "mrr"
 MAX_SETTINGS = 4  # of a paper's table, that have a table each
 N_WITH_INTERVALS = 4  # models in a matrix: of more, the intervals do not fit
 NAMES = {
@@ -29,12 +30,13 @@ NAMES = {
     "p_at_1": "P@1",
     "p_at_10": "P@10",
     "accuracy_mean": "accuracy",
+    MRR: "MRR",
 }
 # The metrics that have a matrix, and those of two models; without any of them, all.
 MATRIX = {*(f"{name}{CALIBRATED}" for name in (*CLOSED, *PAIRED)), "p_at_1", "accuracy_mean"}
 SIDE_BY_SIDE = {*MATRIX, *NAMES, *CLOSED, *PAIRED}
 POINTS = "Points, with 95 % intervals. "
-STAR = "Points. * The 95 % interval leaves out 0, and Holm-adjusted p < 0.05. "
+STAR = "Points. * The 95 % interval leaves out 0, and Holm-adjusted p < 0.05 (metrics.csv). "
 SEPARATE_NOTE = (
     "Without p: the two were asked separate items (or only their means are known), so the "
     "interval is of two separate samples. "
@@ -90,14 +92,19 @@ def _side_by_side(title: str, rows: pd.DataFrame, note: str) -> Table:
         rows.drop(columns="run"),
         {
             "metric": text("metric"),
-            str(one): number("value", 1),
-            str(other): number("other_value", 1),
-            "difference": share("difference"),
+            str(one): _number("value"),
+            str(other): _number("other_value"),
+            "difference": _number("difference"),
             "p (Holm)": p_value("p_holm"),
         },
         f"{POINTS}{separate}{note}".strip(),
         METRICS_FILE,
     )
+
+
+def _number(column: str) -> Cell:
+    """A percentage or points; three decimals for a reciprocal rank, which is between 0 and 1."""
+    return lambda row: number(column, 3 if row["metric"] == NAMES[MRR] else 1)(row)
 
 
 def _matrix(title: str, rows: pd.DataFrame, note: str) -> Table:
@@ -153,6 +160,7 @@ def _published_tables(rows: pd.DataFrame, note: str) -> Iterator[Table]:
 
 
 def _published_table(title: str, rows: pd.DataFrame, note: str, *more: str) -> Table:
+    points = POINTS if rows["difference_low"].notna().any() else "Points. "
     raw = RAW_NOTE if (rows["command"] == "zero-shot").all() else ""
     return make_table(
         title,
@@ -169,7 +177,7 @@ def _published_table(title: str, rows: pd.DataFrame, note: str, *more: str) -> T
             "of": text("other"),
             "difference": share("difference"),
         },
-        f"{raw}{POINTS}The paper's items are others, so there is no test; docs/deviations.md says "
+        f"{raw}{points}The paper's items are others, so there is no test; docs/deviations.md says "
         f"what else differs. {note}".strip(),
         METRICS_FILE,
     )

@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
 from hyperprobe.diagnostic.templates import Noun, Templates, noun_of, templates_beside
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.lexicon.taxonomy import Taxonomy, WordNetTaxonomy
-from hyperprobe.options import Article
+from hyperprobe.options import Article, check_count
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,21 @@ class DiagnosticSet:
     templates: Templates = field(default_factory=Templates)
     forms: Mapping[str, Noun] = field(default_factory=dict)
     edges: Edges | None = None
+
+    def first(self, n: int) -> DiagnosticSet:
+        """The set with `n` of its items (all, of fewer): the first of each category, then the
+        second, and so on, in the set's order.
+
+        Raises `UserError` for fewer than there are categories: each has to stay an answer.
+        """
+        if n < len(self.categories):
+            raise UserError(
+                f"--limit {n}: {self.name} has {len(self.categories)} categories: give that "
+                "many or more"
+            )
+        turn = self.frame.groupby("hypernym", sort=False).cumcount()
+        kept = turn.sort_values(kind="stable").index[:n]
+        return replace(self, frame=self.frame.loc[sorted(kept)].reset_index(drop=True))
 
     @cached_property
     def taxonomy(self) -> Taxonomy:
@@ -106,9 +121,10 @@ def load_set(name: str) -> DiagnosticSet:
     return DiagnosticSet(name, frame, templates, forms, edges)
 
 
-def load_sets(names: Iterable[str]) -> dict[str, DiagnosticSet]:
-    """The sets of names or files, each once, in order."""
-    return {name: load_set(name) for name in dict.fromkeys(names)}
+def load_sets(names: Iterable[str], limit: int | None = None) -> dict[str, DiagnosticSet]:
+    """The sets of names or files, each once, in order; of each `limit` items, if given."""
+    sets = {name: load_set(name) for name in dict.fromkeys(names)}
+    return {k: one.first(check_count("limit", limit)) if limit else one for k, one in sets.items()}
 
 
 def word_forms(frame: pd.DataFrame, templates: Templates) -> dict[str, Noun]:

@@ -45,6 +45,7 @@ class Encoder(NamedTuple):
     model: Any
     tokenizer: Any
     source: dict[str, Any]
+    max_rows: int | None = None  # texts of a batch
 
     @property
     def depth(self) -> int:
@@ -74,7 +75,8 @@ class Encoder(NamedTuple):
         self, mentions: Sequence[Mention], layers: Sequence[Layers] = (LAST,), name: str = ""
     ) -> Vectors:
         """Vectors [len(layers), n_mentions, width] of the mentions; see `encode`."""
-        return encode(self.model, self.tokenizer, mentions, layers, name or "the model")
+        of = name or "the model"
+        return encode(self.model, self.tokenizer, mentions, layers, of, self.max_rows)
 
 
 class _Text(NamedTuple):
@@ -123,6 +125,7 @@ def encode(
     mentions: Sequence[Mention],
     layers: Sequence[Layers] = (LAST,),
     name: str = "the model",
+    max_rows: int | None = None,
 ) -> Vectors:
     """Vectors [len(layers), n_mentions, width] in float32: the mean over a mention's pieces.
 
@@ -158,7 +161,7 @@ def encode(
             [len(text.ids) for text in share],
             run,
             CPU_TOKENS if on_cpu else GPU_TOKENS,
-            len(share),
+            max_rows or len(share),
         )
 
     with progress(f"encoding with {name}", len(texts)) as advance:

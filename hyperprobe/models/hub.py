@@ -25,6 +25,7 @@ from hyperprobe.names import (
     model_path,
     served,
     split_revision,
+    target,
     training_step,
 )
 
@@ -46,7 +47,7 @@ def check_models(names: list[str] | None) -> list[str] | None:
                 kind = "file" if FAMILIES[family].reads_text else "vectors file"
                 raise UserError(f"no {kind} {path}{_did_you_mean(name) or ': check the name'}")
         elif not path.is_dir():
-            find(name.removeprefix(RANDOM))
+            find(target(name).removeprefix(RANDOM))
     return distinct
 
 

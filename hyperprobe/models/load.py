@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -19,6 +20,7 @@ from hyperprobe.names import (
     prefixed,
     served,
     split_revision,
+    target,
 )
 from hyperprobe.options import ModelKeywords, ModelOptions
 from hyperprobe.runs.files import file_digest
@@ -46,7 +48,11 @@ def load_model(
     Raises `UserError` when there is no such model or it cannot
     fill a slot.
     """
-    return _load(name, options or ModelOptions(**keywords))
+    options = options or ModelOptions(**keywords)
+    model = _load(name, options)
+    if options.batch_size and hasattr(model, "max_rows"):
+        model.max_rows = options.batch_size
+    return model
 
 
 def load_outline(name: str, options: ModelOptions | None = None) -> ClozeModel:
@@ -123,8 +129,10 @@ def load_encoder(name: str, options: ModelOptions | None = None) -> Encoder:
     _check_transformer(name)
     random, about = name.startswith(RANDOM), identify(name)
     if held := loaded(name):
-        return pretrained.encoder_of(name, *held.pair, options, random, about)
-    return pretrained.load_encoder(name, _place(name), options, random, about)
+        encoder = pretrained.encoder_of(name, *held.pair, options, random, about)
+    else:
+        encoder = pretrained.load_encoder(name, _place(name), options, random, about)
+    return encoder._replace(max_rows=options.batch_size)
 
 
 def config_of(name: str, trust_remote_code: bool = False) -> Any:
@@ -162,13 +170,19 @@ def family(name: str, trust_remote_code: bool = False) -> str:
     return pretrained.family_of(name, config_of(name, trust_remote_code), classes)
 
 
+def touching_settings(names: Iterable[str], trust_remote_code: bool = False) -> set[str]:
+    """The settings that change numbers of any of the models (`families.Family.settings`)."""
+    families = {family(name, trust_remote_code) for name in names}
+    return {setting for one in families for setting in FAMILIES[one].settings}
+
+
 def _place(name: str) -> Source:
     """What Hugging Face loads for this name, a folder here or a model of the hub. Raises
     `UserError` for a name of neither."""
     path = model_path(name)
     if path.is_dir():
         return Source(str(path))
-    name = name.removeprefix(RANDOM)
+    name = target(name).removeprefix(RANDOM)
     folder, revision = split_revision(name)
     return Source(folder, *find(name), revision or "main")
 
@@ -189,6 +203,8 @@ def identify(name: str) -> dict[str, Any]:
     behind = served(name)
     suffixes = OF_TOKENIZERS if behind else IDENTIFYING
     paths = [path] if path.is_file() else sorted(path.glob("*")) if path.is_dir() else []
+    if not paths and target(name) != name and not behind:
+        return {"hub": target(name).removeprefix(RANDOM), "sha256": {}}
     about: dict[str, Any] = {
         "sha256": {
             p.name: file_digest(p)

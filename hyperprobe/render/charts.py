@@ -1,4 +1,4 @@
-"""What horizontal charts are drawn from: dots with intervals, stacked bars, names, legends."""
+"""What charts are drawn from: dots with intervals, stacked bars, heat maps, names, legends."""
 
 from __future__ import annotations
 
@@ -7,23 +7,66 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from hyperprobe.render.figure import MARKERS, ON_SERIES, PAPER, SERIES
+from hyperprobe.render.figure import (
+    INK,
+    MARKERS,
+    N_DARK_TONES,
+    ON_SERIES,
+    PAPER,
+    TONES,
+    model_colours,
+)
 
 NAME_LENGTH = 26
 
 
-def dots(axes: Any, lines: Any, table: pd.DataFrame, column: str, series: int, label: str) -> None:
-    """One marker on each of `lines` with its interval, in the colour and shape of a series."""
-    values = table[column].to_numpy(float)
+def dots(
+    axes: Any, lines: Any, table: pd.DataFrame, column: str, series: int, label: str,
+    hollow: bool = False,
+) -> None:  # fmt: skip
+    """One marker on each of `lines` with its interval, in the shape of a series and the colour of
+    its row's model; `hollow` has no interval."""
+    values, lines = table[column].to_numpy(float), np.asarray(lines, float)
     spread = None
-    if f"{column}_low" in table:
+    if f"{column}_low" in table and not hollow:
         ends = table[[f"{column}_low", f"{column}_high"]].to_numpy(float)
         spread = np.abs(ends.T - values)
-    axes.errorbar(
-        values, lines, xerr=spread, fmt=MARKERS[series % len(MARKERS)], markersize=5,
-        color=SERIES[series % len(SERIES)], elinewidth=1.2, label=label, linestyle="none",
-    )  # fmt: skip
+    colours = colours_of_rows(table)
+    look = {"marker": MARKERS[series % len(MARKERS)], "markersize": 5, "linestyle": "none"}
+    fill = {"markerfacecolor": "none"} if hollow else {}
+    for colour in dict.fromkeys(colours):
+        rows = np.array([one == colour for one in colours])
+        axes.errorbar(
+            values[rows], lines[rows], xerr=None if spread is None else spread[:, rows],
+            color=colour, elinewidth=1.2, **look, **fill,
+        )  # fmt: skip
+    axes.plot([], [], color=INK if len(set(colours)) > 1 else colours[0], label=label,
+              **look, **fill)  # fmt: skip
+
+
+def colours_of_rows(table: pd.DataFrame) -> list[str]:
+    """The colour of each row's model; ink where rows are of none."""
+    if "model" not in table:
+        return [INK] * len(table)
+    colours = model_colours(table["model"])
+    return [colours[str(model)] for model in table["model"]]
+
+
+def heat_map(
+    axes: Any, values: NDArray[np.float64], rows: Sequence[str], columns: Sequence[str]
+) -> None:
+    """Correlations [rows, columns] with their numbers, purple above zero and orange below."""
+    axes.pcolormesh(values[::-1], cmap="PuOr", vmin=-1, vmax=1)
+    n = len(rows)
+    for i, j in np.argwhere(~np.isnan(values)):
+        value = values[i, j]
+        ink = "#fefefe" if abs(value) > 0.6 else "#000000"  # on both pages: the cells are the same
+        axes.text(j + 0.5, n - i - 0.5, f"{value:.2f}", ha="center", va="center", color=ink)
+    axes.set_yticks(np.arange(n)[::-1] + 0.5, rows)
+    axes.set_xticks(np.arange(len(columns)) + 0.5, columns)
+    axes.grid(visible=False)
 
 
 def short_name(model: str) -> str:
@@ -63,20 +106,20 @@ def legend(figure: Any, axes: Any, columns: int = 2) -> None:
 
 
 def stacked(axes: Any, table: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Horizontal bars of shares with their numbers inside, where they fit."""
+    """Horizontal bars of shares, dark to light, with their numbers inside, where they fit."""
     left = np.zeros(len(table))
-    colours = (SERIES[0], SERIES[2], SERIES[1], SERIES[3], SERIES[5])
-    for (column, name), colour in zip(names.items(), colours, strict=False):
+    for i, (column, name) in enumerate(names.items()):
         width = table[column].to_numpy(float)
         axes.barh(
-            range(len(table)), width, left=left, height=0.78, color=colour, label=name,
+            range(len(table)), width, left=left, height=0.78, color=TONES[i], label=name,
             edgecolor=PAPER, linewidth=1,
         )  # fmt: skip
         for row, (start, size) in enumerate(zip(left, width, strict=True)):
             if size >= 7:
                 axes.text(
                     start + size / 2, row, f"{size:.0f}", ha="center", va="center",
-                    color=ON_SERIES, fontsize=8.5, fontweight="bold",
+                    color=ON_SERIES if i < N_DARK_TONES else INK, fontsize=8.5,
+                    fontweight="bold",
                 )  # fmt: skip
         left = left + width
     axes.grid(visible=False)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
+
 from hyperprobe.render.figure import svg_of
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, data_table
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Picture:
-    """A matplotlib `figure`, its `name` as a file, and a caption that says what to see."""
+    """A matplotlib `figure`, its `name` as a file, a caption that says what to see, and the rows
+    that are drawn."""
 
     name: str
     figure: Any
     caption: str
     source: str = ""
+    data: pd.DataFrame | None = None
+
+    @property
+    def table(self) -> Table | None:
+        """The rows that are drawn, where the picture has them."""
+        return (
+            None if self.data is None else data_table(f"Data of the figure {self.name}", self.data)
+        )
 
     @cached_property
     def svg(self) -> str:
@@ -67,7 +79,8 @@ class Part:
 
     `headline` is a sentence without its full stop; the most important `findings` are shown at
     the top of the page, with `featured` those about these models alone, and all others in the
-    section of their topic, or in the first.
+    section of their topic, or in the first. `papers` are tables that are narrow enough for a
+    paper, by name.
     """
 
     headline: str = ""
@@ -75,15 +88,19 @@ class Part:
     findings: tuple[Finding, ...] = ()
     sections: tuple[Section, ...] = ()
     featured: tuple[str, ...] = ()
+    papers: Mapping[str, Table] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Where a page's numbers are from: a run's label, its command, and (what, value) lines."""
+    """Where a page's numbers are from: a run's label, its command, (what, value) lines, its
+    models, and its `run.json`."""
 
     label: str
     command: str
     facts: tuple[tuple[str, str], ...]
+    models: Table | None = None
+    raw: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +114,8 @@ class Page:
     runs: tuple[RunFacts, ...]
     made_by: str = ""
     picture: Picture | None = None  # beside the findings
+    models: tuple[str, ...] = ()  # baselines and controls are none
+    papers: Mapping[str, Table] = field(default_factory=dict)  # of all parts
 
     @property
     def pictures(self) -> list[Picture]:

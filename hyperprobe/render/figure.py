@@ -1,6 +1,7 @@
 """How figures look: colours that colour-blind people can distinguish, and files that do not change.
 
-Each colour has at least 4.5:1 contrast to a white page, and a twin for a dark one
+A hue is a model, the same in every figure of a report; what else differs has its own marker or
+tone of grey. Each hue has at least 4.5:1 contrast to a white page, and a twin for a dark one
 in `assets/page.css`; hue is never the only difference (markers and labels too).
 """
 
@@ -11,14 +12,18 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
+from hyperprobe.names import EMBEDDED_VECTORS, is_baseline
 from hyperprobe.runs.files import write_bytes, write_text
 
 INK, MUTED, GRID, PAPER = "#1c2126", "#56606b", "#d5dae0", "#ffffff"
-SERIES = ("#0072b2", "#b84e00", "#007a5a", "#a8508a", "#7a5c00", "#59626c")
-ON_SERIES = "#fffffe"  # text on a bar; not PAPER, which is the gap between bars
+SERIES = ("#0072b2", "#b84e00", "#007a5a", "#a8508a", "#7a5c00", "#a3263f")
+ON_SERIES = "#fffffe"  # text on a hue; not PAPER, which is the gap between bars
+TONES = ("#2f3840", "#59626d", "#9aa4ae", "#bcc4cc", "#e1e6ea")  # of what is no model
+N_DARK_TONES = 2  # on which text is light
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDTH = 4.6  # inches: readable on a phone without zooming
 
@@ -52,6 +57,9 @@ SETTINGS: dict[str, Any] = {
     "legend.fontsize": 8.5,
 }
 
+# The models of a report in order; without any, a figure's own decide.
+_MODELS: ContextVar[tuple[str, ...]] = ContextVar("models", default=())
+
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -65,6 +73,27 @@ def styled() -> Iterator[None]:
         # A letter that is not in the font is drawn as a box.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         yield
+
+
+@contextmanager
+def models_of_report(models: Iterable[str]) -> Iterator[None]:
+    """Figures drawn inside give each of `models` one colour."""
+    token = _MODELS.set(tuple(models))
+    try:
+        yield
+    finally:
+        _MODELS.reset(token)
+
+
+def model_colours(models: Iterable[str]) -> dict[str, str]:
+    """Model -> its colour in this report: baselines and controls are grey, others have a hue each
+    (from the seventh on a hue again; language models come before the vectors that ship)."""
+    wanted = [str(model) for model in dict.fromkeys(models)]
+    order = [*dict.fromkeys([*_MODELS.get(), *wanted])]
+    coloured = [name for name in order if not is_baseline(name)]
+    coloured.sort(key=lambda name: name in EMBEDDED_VECTORS)
+    hues = {name: SERIES[i % len(SERIES)] for i, name in enumerate(coloured)}
+    return {name: hues.get(name, MUTED) for name in wanted}
 
 
 def new_figure(height: float, **layout: Any) -> tuple[Any, Any]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape as html_escape
 from importlib.resources import files
 
 from hyperprobe.errors import printable
-from hyperprobe.render.document import Finding, Page, Picture, Section
-from hyperprobe.render.figure import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES
-from hyperprobe.render.table import RUN, Table
+from hyperprobe.render.document import Finding, Page, Picture, RunFacts, Section
+from hyperprobe.render.figure import GRID, INK, MUTED, ON_SERIES, PAPER, SERIES, TONES
+from hyperprobe.render.table import RUN, Table, counted
 
 # What a figure's colours are called in `page.css`, which has a light and a dark page.
 VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", ON_SERIES: "on-series"}
 VARIABLES |= {colour: f"c{i}" for i, colour in enumerate(SERIES)}
+VARIABLES |= {colour: f"t{i}" for i, colour in enumerate(TONES)}
 _TOGETHER = re.compile(
     r" (?=%)|(?<=\bp) (?=(?:=|&lt;) )|(?<=\bp =) |(?<=\bp &lt;) |(?<=\d,) (?=-?[\d.]+\])"
 )
+N_FINDINGS = 4  # of a section that are shown at once
+N_OPEN = 15  # rows: a longer table is shown when its title is clicked
 _LONG = 28  # characters: a cell of more words may break its line
 
 
@@ -39,21 +43,21 @@ def html_page(page: Page) -> str:
         f"<style>\n{style}</style>",
         "</head>",
         "<body>",
-        "<header>",
+        '<nav aria-label="Contents"><details id="contents"><summary>Contents</summary><ul>',
+        *(
+            f'<li><a href="#{escape(id)}">{escape(title)}</a></li>'
+            for id, title in [("top", "Main findings"), *links, ("provenance", "Provenance")]
+        ),
+        "</ul></details></nav>",
+        f'<main data-models="{escape(json.dumps(page.models, ensure_ascii=False))}">',
+        '<header id="top">',
         f'<p class="kicker">{escape(page.title)}</p>',
         f"<h1>{_words(page.headline)}.</h1>",
         '<div class="first">',
-        *_findings(page.findings),
         *(_picture(page.picture) if page.picture else ()),
+        *_findings(page.findings),
         "</div>",
-        '<nav aria-label="Contents"><ul>',
-        *(
-            f'<li><a href="#{escape(id)}">{escape(title)}</a></li>'
-            for id, title in [*links, ("provenance", "Provenance")]
-        ),
-        "</ul></nav>",
         "</header>",
-        "<main>",
         *(line for section in page.sections for line in _section(section)),
         *_provenance(page),
         "</main>",
@@ -68,6 +72,11 @@ def html_page(page: Page) -> str:
 def escape(plain: str) -> str:
     """The text escaped for HTML, in an element or an attribute."""
     return html_escape(printable(plain))
+
+
+def escape_lines(plain: str) -> str:
+    """The same of text with several lines."""
+    return "\n".join(map(escape, plain.splitlines()))
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
@@ -94,15 +103,35 @@ def _section(section: Section) -> Iterator[str]:
     yield f'<h2 id="h-{escape(section.id)}">{escape(section.title)}</h2>'
     if section.words:
         yield f"<p>{_words(section.words)}</p>"
-    yield from _findings(section.findings)
+    yield from _findings(section.findings[:N_FINDINGS])
+    if more := section.findings[N_FINDINGS:]:
+        yield from _folded(counted(len(more), "more finding"), _findings(more))
     for block in section.blocks:
         yield from _table(block) if isinstance(block, Table) else _picture(block)
     yield "</section>"
 
 
 def _table(table: Table) -> Iterator[str]:
+    if table.folded or len(table.rows) > N_OPEN:
+        yield from _folded(f"{table.title} ({counted(len(table.rows), 'row')})", _rows(table))
+    else:
+        yield from _rows(table)
+    if table.caption:
+        yield f'<p class="note">{_words(table.caption)}</p>'
+    if table.source:
+        yield f'<p class="source">From <code>{escape(table.source)}</code>.</p>'
+
+
+def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """What a click on the title shows."""
+    yield f"<details><summary>{escape(title)}</summary>"
+    yield from lines
+    yield "</details>"
+
+
+def _rows(table: Table) -> Iterator[str]:
     yield f'<div class="scroll" role="region" aria-label="{escape(table.title)}" tabindex="0">'
-    yield '<table class="sortable">'
+    yield "<table>"
     yield f"<caption><span>{escape(table.title)}</span></caption>"
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in table.headers)
     yield f"<thead><tr>{heads}</tr></thead>"
@@ -112,10 +141,6 @@ def _table(table: Table) -> Iterator[str]:
         cells += [_cell(head, cell) for head, cell in zip(table.headers[1:], row[1:], strict=True)]
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
-    if table.caption:
-        yield f'<p class="note">{_words(table.caption)}</p>'
-    if table.source:
-        yield f'<p class="source">From <code>{escape(table.source)}</code>.</p>'
 
 
 def _row_head(words: str) -> str:
@@ -134,8 +159,10 @@ def _picture(picture: Picture) -> Iterator[str]:
     yield f'<figure id="figure-{escape(picture.name)}">'
     yield inline_svg(picture.svg, picture.name, picture.caption)
     source = f" From <code>{escape(picture.source)}</code>." if picture.source else ""
-    yield f"<figcaption>{_words(picture.caption)}{source}</figcaption>"
-    yield "</figure>"
+    yield f"<figcaption>{_words(picture.caption)}{source}"
+    if table := picture.table:
+        yield from _folded(f"Data of this figure ({counted(len(table.rows), 'row')})", _rows(table))
+    yield "</figcaption></figure>"
 
 
 def inline_svg(svg: str, name: str, words: str) -> str:
@@ -167,8 +194,17 @@ def _provenance(page: Page) -> Iterator[str]:
         yield "<dl>"
         for name, value in run.facts:
             yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
-        yield "</dl></div>"
+        yield "</dl>"
+        if run.models:
+            yield from _table(run.models)
+        yield from _folded("run.json, as the run wrote it", _raw(run))
+        yield "</div>"
     yield "</section>"
+
+
+def _raw(run: RunFacts) -> Iterator[str]:
+    label = f"run.json of run {escape(run.label)}"
+    yield f'<pre tabindex="0" role="region" aria-label="{label}">{escape_lines(run.raw)}</pre>'
 
 
 def html_table(table: Table) -> str:

@@ -15,12 +15,38 @@ _SECOND = re.compile(r"(?<=\d /) (?=[\d–])|(?<=\d:)(?=\d)")
 
 
 class Layout(NamedTuple):
-    """Rows of cells that may have several lines, the columns' widths (none: as they come), and
-    the letters between columns."""
+    """Rows of cells that may have several lines, the columns' widths (none: as they come),
+    and the letters between columns."""
 
     rows: list[list[str]]
     widths: list[int]
     gap: int = 2
+
+
+def in_parts(headers: Row, rows: Sequence[Row], width: int) -> list[tuple[Row, Layout]]:
+    """A table as one or several of the same rows below each other, each with the first column."""
+    whole = fitted(headers, rows, width)
+    if fits(whole, width):
+        return [(headers, whole)]
+    if len(headers) < 3:  # letters are folded
+        return [(headers, whole._replace(widths=[]))]
+    taken = len(headers) - 1
+    while taken > 2 and not fits(fitted(*_columns(headers, rows, 1, taken), width), width):
+        taken -= 1
+    return [
+        *in_parts(*_columns(headers, rows, 1, taken), width),
+        *in_parts(*_columns(headers, rows, taken, len(headers)), width),
+    ]
+
+
+def _columns(headers: Row, rows: Sequence[Row], start: int, end: int) -> tuple[Row, list[Row]]:
+    """The first column and those from `start` to before `end`."""
+    return [headers[0], *headers[start:end]], [[row[0], *row[start:end]] for row in rows]
+
+
+def fits(layout: Layout, width: int) -> bool:
+    """Whether the columns of a layout stand whole in a line."""
+    return not layout.widths or _total(layout.widths, layout.gap) <= width
 
 
 def fitted(headers: Row, rows: Sequence[Row], width: int) -> Layout:
@@ -41,7 +67,7 @@ def fitted(headers: Row, rows: Sequence[Row], width: int) -> Layout:
         spare = width - _total(needed, gap)
         if spare >= 0:
             return Layout(shown, _with_slack(needed, headers, spare), gap)
-    return Layout(shown, [], 1)
+    return Layout(shown, needed, 1)
 
 
 def _widths(rows: Sequence[Row]) -> list[int]:

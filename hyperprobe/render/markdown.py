@@ -27,7 +27,7 @@ def markdown_page(page: Page) -> str:
     for run in page.runs:
         parts.append(f"**Run {run.label}: {markdown_escape(run.command)}**\n")
         parts += [f"- {markdown_escape(k)}: {markdown_code(v)}" for k, v in run.facts]
-        parts.append("")
+        parts += ["", markdown(run.models) if run.models else ""]
     return "\n".join(parts)
 
 

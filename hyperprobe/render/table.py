@@ -19,7 +19,10 @@ RUN = "run"  # the column that says which run a row is from
 
 @dataclass(frozen=True)
 class Table:
-    """Headers and rows of text; the first column names the row, `source` the file it is from."""
+    """Headers and rows of text; the first column names the row, `source` the file it is from.
+
+    `folded` says that a page shows the table when its title is clicked.
+    """
 
     title: str
     headers: tuple[str, ...]
@@ -27,6 +30,7 @@ class Table:
     caption: str = ""
     source: str = ""
     signature: str = ""  # what the numbers are of, where the frame says it
+    folded: bool = False
 
 
 def make_table(
@@ -35,6 +39,7 @@ def make_table(
     columns: Mapping[str, Cell],
     caption: str = "",
     source: str = "",
+    folded: bool = False,
 ) -> Table:
     """One row per row of `frame`, one column per header; and its `run`, where the frame has one."""
     if RUN in frame:
@@ -43,7 +48,25 @@ def make_table(
         tuple(cell(record) for cell in columns.values()) for record in frame.to_dict("records")
     )
     signed = common(frame[COLUMN]) if COLUMN in frame and len(frame) else ""
-    return Table(title, tuple(columns), rows, caption, source, signed)
+    return Table(title, tuple(columns), rows, caption, source, signed, folded)
+
+
+def data_table(title: str, frame: pd.DataFrame) -> Table:
+    """Every column of a frame under its own name, numbers with six digits."""
+
+    def cell(value: Any) -> str:
+        if _missing(value):
+            return MISSING
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    rows = tuple(tuple(map(cell, row)) for row in frame.itertuples(index=False, name=None))
+    return Table(title, tuple(map(str, frame.columns)), rows)
+
+
+def with_ends(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Those columns of a frame that it has, each with the ends of its interval."""
+    wanted = [f"{column}{end}" for column in columns for end in ("", "_low", "_high")]
+    return frame[[column for column in wanted if column in frame]]
 
 
 def without_repeated_captions(tables: Iterable[Table]) -> list[Table]:
@@ -113,6 +136,11 @@ def format_p_value(value: float) -> str:
     """A p-value in a sentence: `= 0.0123` or `< 0.0001`."""
     shown = format_p(value)
     return shown if shown.startswith("<") else f"= {shown}"
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 seed`, `5 seeds`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def source_of(table: pd.DataFrame, file: str) -> str:

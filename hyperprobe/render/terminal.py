@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from hyperprobe.errors import printable
-from hyperprobe.render.layout import fitted
+from hyperprobe.render.layout import in_parts
 
 MISSING = "–"
+IN_A_FILE = 120  # letters of a line where nothing says how many there are
 
 
 def print_table(
@@ -22,7 +24,7 @@ def print_table(
 ) -> None:
     """A table on standard output: first column left, the others right-aligned.
 
-    Where a row does not fit, its cells break (see `layout.fitted`). Cells are
+    Where a row does not fit, its cells break, or columns go below (see `layout`). Cells are
     text and nothing else: no markup, no control characters, and letters that the output cannot
     encode are written as escapes.
     """
@@ -37,28 +39,27 @@ def print_table(
         return _encodable(printable(words), encoding)
 
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(120, console.width))
-    headers = [plain(header) for header in headers]
-    shown, widths, gap = fitted(
-        headers, [[plain(cell) for cell in row] for row in rows], console.width
-    )
-    table = Table(
-        title=Text(plain(title)),
-        caption=Text(plain(caption)) if caption else None,
-        box=box.SIMPLE_HEAD,
-        padding=(0, gap - 1, 0, 0),
-        title_justify="left",
-        caption_justify="left",
-        title_style="bold",
-    )
-    for i, header in enumerate(headers):
-        width = widths[i] if widths else None
-        justify: Literal["left", "right"] = "left" if i == 0 else "right"
-        table.add_column(Text(header), justify=justify, overflow="fold", width=width)
-    for row in shown:
-        table.add_row(*map(Text, row))
-    console.print(table)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(width=IN_A_FILE)
+    cells = [[plain(cell) for cell in row] for row in rows]
+    parts = in_parts([plain(header) for header in headers], cells, console.width)
+    for number, (heads, layout) in enumerate(parts):
+        table = Table(
+            title=Text(plain(title)) if number == 0 else None,
+            caption=Text(plain(caption)) if caption and number == len(parts) - 1 else None,
+            box=box.SIMPLE_HEAD,
+            padding=(0, layout.gap - 1, 0, 0),
+            title_justify="left",
+            caption_justify="left",
+            title_style="bold",
+        )
+        for i, header in enumerate(heads):
+            width = layout.widths[i] if layout.widths else None
+            justify: Literal["left", "right"] = "left" if i == 0 else "right"
+            table.add_column(Text(header), justify=justify, overflow="fold", width=width)
+        for row in layout.rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
 
 
 def print_line(text: str) -> None:

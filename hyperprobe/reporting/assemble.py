@@ -8,9 +8,11 @@ from itertools import count
 
 import hyperprobe
 from hyperprobe.registry import COMMANDS, load
-from hyperprobe.render.document import Finding, Page, Part, Picture, RunFacts, Section
+from hyperprobe.render.document import Finding, Page, Part, Picture, Section
+from hyperprobe.render.figure import models_of_report
+from hyperprobe.render.table import counted
 from hyperprobe.reporting.collect import commands_about
-from hyperprobe.reporting.naming import page_names, with_names
+from hyperprobe.reporting.naming import page_models, page_names, with_names
 from hyperprobe.reporting.provenance import provenance
 from hyperprobe.reporting.selection import (
     findings_at_the_top,
@@ -19,6 +21,7 @@ from hyperprobe.reporting.selection import (
 )
 from hyperprobe.runs.read import FinishedRun
 
+N_TITLED = 4  # models in a page's title
 Runs = Mapping[str, FinishedRun]
 
 
@@ -26,23 +29,30 @@ def make_page(runs: Runs) -> Page:
     """Everything that the runs (label -> run) have to say."""
     short = page_names(runs)
     shown = with_names(runs, short)
-    made = {command: _part(command, shown) for command in _commands(runs)}
+    models = page_models(runs, short)
+    with models_of_report(models):
+        made = {command: _part(command, shown) for command in _commands(runs)}
     headline, parts = _headline(made)
     names = dict.fromkeys(name for part in parts.values() for name in part.subjects)
     findings = findings_at_the_top(parts)
     picture, sections = without_first_picture(tuple(_sections(parts, findings)))
     return Page(
-        f"hyperprobe: {', '.join(names)}" if names else "hyperprobe report",
+        f"hyperprobe: {_listed(list(names))}" if names else "hyperprobe report",
         headline,
         findings,
         sections,
-        tuple(
-            RunFacts(label, run.command, tuple(provenance(run, short)))
-            for label, run in runs.items()
-        ),
+        tuple(provenance(label, run, short) for label, run in runs.items()),
         f"hyperprobe {hyperprobe.__version__}",
         picture,
+        models,
+        {name: table for part in parts.values() for name, table in part.papers.items()},
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names, of many the first."""
+    more = len(names) - N_TITLED
+    return ", ".join(names[:N_TITLED]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
 def _headline(parts: Mapping[str, Part]) -> tuple[str, dict[str, Part]]:
@@ -50,7 +60,7 @@ def _headline(parts: Mapping[str, Part]) -> tuple[str, dict[str, Part]]:
     first, told = "", {}
     for command, part in parts.items():
         if part.headline and first:
-            finding = Finding(command, f"{part.headline}.")
+            finding = Finding(command.capitalize(), f"{part.headline}.")
             part = replace(part, findings=(finding, *part.findings))
         first = first or part.headline
         told[command] = part

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from hyperprobe.names import is_baseline
 from hyperprobe.render.labels import names_in, short_names, shortened
 from hyperprobe.runs.read import FinishedRun
 
@@ -25,8 +26,17 @@ class ShownRun(FinishedRun):
 
 def page_names(runs: Mapping[str, FinishedRun]) -> dict[str, str]:
     """The name of each model in the metrics of all runs -> what the page calls it."""
-    tables = [run.table(METRICS) for run in runs.values() if run.has(METRICS)]
-    return short_names(name for table in tables for name in names_in(table))
+    return short_names(name for table in _metrics(runs) for name in names_in(table))
+
+
+def page_models(runs: Mapping[str, FinishedRun], short: Mapping[str, str]) -> tuple[str, ...]:
+    """What the page calls the models in the metrics of all runs; no baselines and no controls."""
+    named = [str(name) for table in _metrics(runs) if "model" in table for name in table["model"]]
+    return tuple(short[name] for name in dict.fromkeys(named) if not is_baseline(name))
+
+
+def _metrics(runs: Mapping[str, FinishedRun]) -> list[pd.DataFrame]:
+    return [run.table(METRICS) for run in runs.values() if run.has(METRICS)]
 
 
 def with_names(runs: Mapping[str, FinishedRun], short: Mapping[str, str]) -> dict[str, FinishedRun]:

@@ -28,7 +28,7 @@ import pandas as pd
 import hyperprobe
 from hyperprobe.documents import check, parse_json, read_text
 from hyperprobe.errors import UserError, quoted
-from hyperprobe.names import StrPath
+from hyperprobe.names import StrPath, as_given
 from hyperprobe.options import check_seed
 from hyperprobe.runs.command_line import as_options
 from hyperprobe.runs.files import (
@@ -88,6 +88,8 @@ class Run:
         self.command = command
         self.settings = settings
         self.options = as_options(options or {})
+        if isinstance(models := self.options.get("models"), list):
+            self.options["models"] = [as_given(name) for name in models]
         _check_names([settings, self.options])
         if "seed" in self.options:
             check_seed(self.options["seed"])

@@ -81,7 +81,7 @@ def test_p_values_are_holms(compared: pd.DataFrame):
 def test_only_clear_differences_of_the_headline_have_a_sentence(compared: pd.DataFrame):
     told = [one.text for one in comparison_findings(compared)]
     assert len(told) == 1  # the best model's, and not of both that are level with it
-    assert told[0].startswith("/m/good is ahead of /m/bad in both numbers (calibrated) by 60.0 ")
+    assert told[0].startswith("/m/good is ahead of /m/bad in paired accuracy (calibrated) by 60.0 ")
     assert "Holm-adjusted p < 0.0001" in told[0]
     level = compared[~compared["model"].eq("/m/bad") & ~compared["other"].eq("/m/bad")]
     assert not list(comparison_findings(level))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hyperprobe.built import build
 from hyperprobe.diagnostic.build import (
     CATEGORIES,
     COLUMNS,
@@ -12,7 +13,6 @@ from hyperprobe.diagnostic.build import (
     build_diagnostic,
     excluded_lemmas,
 )
-from hyperprobe.diagnostic.builder import build
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import article_note, load_set
 from hyperprobe.errors import UserError

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hyperprobe.built import build
 from hyperprobe.diagnostic import corpus, mine
-from hyperprobe.diagnostic.builder import build
 from hyperprobe.diagnostic.check import check
 from hyperprobe.diagnostic.corpus import (
     Piece,

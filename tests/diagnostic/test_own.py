@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hyperprobe.diagnostic.builder import BuiltSets, build
+from hyperprobe.built import BuiltSets, build
 from hyperprobe.diagnostic.review import form_doubts
 from hyperprobe.diagnostic.sets import DiagnosticSet, default_article, load_set
 from hyperprobe.diagnostic.templates import Noun, Templates, as_toml, read_templates

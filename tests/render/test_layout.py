@@ -2,7 +2,7 @@
 
 import pytest
 
-from hyperprobe.render.layout import fitted
+from hyperprobe.render.layout import fits, fitted, in_parts
 
 HEADERS = ("model", "raw / calibrated", "adds", "tests")
 ROWS = [
@@ -49,5 +49,13 @@ def test_cells_break_one_kind_after_the_other(
     assert rows == [list(first), list(second)] and line <= width
 
 
-def test_no_widths_where_nothing_helps():
-    assert fitted(HEADERS, ROWS, 20).widths == []
+def test_columns_that_do_not_fit_go_below():
+    parts = in_parts(HEADERS, ROWS, 40)
+    assert [tuple(heads) for heads, _ in parts] == [HEADERS[:3], ("model", "tests")]
+    for heads, layout in parts:
+        assert fits(layout, 40) and all(len(row) == len(heads) for row in layout.rows)
+    assert [row[-1] for row in parts[1][1].rows] == ["31:197*", "–"]
+    assert len(in_parts(HEADERS, ROWS, 200)) == 1
+    narrow = in_parts(HEADERS, ROWS, 5)  # too few letters for any two: they are folded
+    assert [heads[-1] for heads, _ in narrow] == list(HEADERS[1:])
+    assert all(layout.widths == [] for _, layout in narrow)

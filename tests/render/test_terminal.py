@@ -77,7 +77,7 @@ def test_a_table_of_any_names_keeps_its_shape():
     lines = markdown(table).splitlines()
     assert "<b>" not in markdown(table) and len(lines) == 2 + 2 + len(NAMES) + 2
     rows = latex(table, "x").splitlines()
-    assert len(rows) == 9 + len(NAMES) + 2 and sum(row.endswith(r"\\") for row in rows) == 15
+    assert len(rows) == 10 + len(NAMES) + 2 and sum(row.endswith(r"\\") for row in rows) == 15
 
 
 def test_latex_specials():

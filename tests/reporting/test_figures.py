@@ -15,7 +15,17 @@ from hyperprobe.analysis.negation import negation_figure
 from hyperprobe.analysis.pairs import memorisation_figure
 from hyperprobe.analysis.wording import wording_figure
 from hyperprobe.probes.zero_shot.figures import accuracy_figure
-from hyperprobe.render.figure import SERIES, png_of, svg_of
+from hyperprobe.render.charts import colours_of_rows
+from hyperprobe.render.figure import (
+    MUTED,
+    N_DARK_TONES,
+    SERIES,
+    TONES,
+    model_colours,
+    models_of_report,
+    png_of,
+    svg_of,
+)
 from hyperprobe.render.latex import latex
 from hyperprobe.render.markdown import markdown
 from hyperprobe.render.table import Table
@@ -55,6 +65,22 @@ def test_every_figure_is_a_figure_that_keeps_its_bytes(folder: Path):
     assert png_of(drawn[0]).startswith(b"\x89PNG")
 
 
+def test_a_model_has_one_colour_in_a_report():
+    with models_of_report(["embedded", "bert", "word2vec"]):
+        alone, together = model_colours(["bert"]), model_colours(["majority", "bert", "embedded"])
+        assert alone["bert"] == together["bert"] == SERIES[1]
+        assert together["embedded"] == SERIES[0] and together["majority"] == MUTED
+        assert model_colours(["control:bert", "random:bert"]) == {
+            "control:bert": MUTED,
+            "random:bert": MUTED,
+        }
+        rows = pd.DataFrame({"model": ["bert", "control:bert"], "x": [1.0, 2.0]})
+        assert colours_of_rows(rows) == [SERIES[1], MUTED]
+    assert model_colours(["bert"])["bert"] == SERIES[0]  # a figure of its own
+    many = model_colours([f"m{i}" for i in range(8)])
+    assert many["m0"] == many["m6"] and len(set(many.values())) == len(SERIES)
+
+
 def contrast(first: str, second: str) -> float:
     """WCAG 2's contrast ratio of two colours, #rrggbb."""
 
@@ -81,4 +107,8 @@ def test_colours_have_contrast_on_light_and_dark():
         for i in range(len(SERIES)):
             assert contrast(scheme[f"c{i}"], paper) >= 3, i
             assert contrast(scheme[f"c{i}"], scheme["on-series"]) >= 4.5, i
+        for i in range(len(TONES)):
+            words = scheme["on-series"] if i < N_DARK_TONES else scheme["ink"]
+            assert contrast(scheme[f"t{i}"], words) >= 4.5, i
+    assert [schemes[0][f"t{i}"] for i in range(len(TONES))] == list(TONES)
     assert [schemes[0][f"c{i}"] for i in range(len(SERIES))] == list(SERIES)

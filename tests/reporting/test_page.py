@@ -16,7 +16,9 @@ from hyperprobe.names import EMBEDDED_VECTORS
 from hyperprobe.probes.zero_shot.report import naming_of, together
 from hyperprobe.registry import COMMANDS, Command
 from hyperprobe.render.document import Finding, Part, Picture, Section
+from hyperprobe.render.document import Page as HtmlPage
 from hyperprobe.render.figure import new_figure
+from hyperprobe.render.html import html_page
 from hyperprobe.render.table import Table
 from hyperprobe.reporting import report as module
 from hyperprobe.reporting.collect import collect
@@ -77,6 +79,28 @@ def test_the_page_says_what_the_runs_say(html: str, made: Report, folder: Path):
     (first_table,) = [t for t in html.split("</table>") if "percent right, raw / calibrated" in t]
     assert first_table.count("majority") == first_table.count(">word2vec<") == 1
     assert made.page.headline in html.replace("&nbsp;", " ")
+
+
+def test_every_figure_has_its_data_and_every_run_its_notes(html: str, made: Report, folder: Path):
+    assert html.count("Data of this figure (") == html.count("<figure") > 5
+    (adds,) = [p for p in made.page.pictures if p.name == "adds"]
+    row = pd.read_csv(run_of(folder, "bert") / "adds.csv").set_index("probe").loc["plural"]
+    shown = {cells[1]: cells for cells in adds.table.rows if cells[0].startswith("bert")}
+    assert f"{row['calibrated']:.6g}" in shown["plural"]
+    page = Page(html)
+    assert page.text.count("run.json, as the run wrote it") == 3
+    notes = json.loads((run_of(folder, "bert") / "run.json").read_text())
+    digest = notes["settings"]["diagnostics"]["lm-diagnostic"]
+    assert digest in html and f"lm-diagnostic {digest[:12]}…" in html
+    assert "<dt>causal scoring</dt><dd>full</dd>" in html and "{'" not in page.text
+
+
+def test_long_tables_are_folded():
+    short, long = (Table("t", ("a",), tuple((str(i),) for i in range(n))) for n in (15, 16))
+    section = Section("s", "S", blocks=(short, long))
+    html = html_page(HtmlPage("p", "It holds", (), (section,), ()))
+    assert html.count("<summary>t (") == 1 and "<summary>t (16 rows)</summary>" in html
+    assert html.count("<caption>") == 2
 
 
 def test_the_same_runs_give_the_same_files(made: Report, folder: Path, tmp_path: Path):
@@ -141,7 +165,7 @@ def test_a_command_is_in_the_page_by_its_entry_in_the_registry(
     ids = [a["id"] for _, a in page.tags if "id" in a]
     assert len(ids) == len(set(ids)) and {"accuracy", "toy-accuracy"} <= set(ids)
     assert (both.folder / "figures/toy-accuracy.svg").is_file()
-    assert "toy: Toys are fun." in (both.folder / "report.md").read_text()
+    assert "Toy: Toys are fun." in (both.folder / "report.md").read_text()
 
 
 def test_one_model_asked_in_two_ways_is_told_apart(folder: Path, tmp_path: Path):
@@ -169,7 +193,7 @@ def test_reporting_loads_no_model():
 
 
 def test_the_first_screen_is_short(made: Report, html: str):
-    first = html[html.index('<div class="first">') : html.index("<nav")]
+    first = html[html.index('<div class="first">') : html.index("</header>")]
     assert first.count("<li>") == len(made.page.findings) <= 6
     assert first.count("<figure") == 1 and 'id="figure-adds"' in first
     assert html.count('id="figure-adds"') == 1

@@ -52,13 +52,14 @@ CLASSIFY = [
 
 
 class Page(HTMLParser):
-    """Tags and their attributes, and what is wrong with their nesting."""
+    """Tags and their attributes, the text, and what is wrong with the nesting."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
         self.wrong: list[str] = []
+        self.text = ""
         self.feed(text)
         self.close()
 
@@ -66,6 +67,10 @@ class Page(HTMLParser):
         self.tags.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("style", "script", "pre"):
+            self.text += data
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))

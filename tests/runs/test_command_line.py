@@ -58,10 +58,10 @@ CALLS: list[tuple[str, str, str, dict[str, Any]]] = [
         "corpus": [Path("a"), Path(ODD)], "diagnostics": ["own.tsv"], "best": 3,
         "text_field": "body", "processes": 1, "seed": 5,
     }),
-    ("build-diagnostic", "hyperprobe.diagnostic.builder", "build", {
+    ("build-diagnostic", "hyperprobe.built", "build", {
         "names": ["lm-diagnostic"], "size": "all", "monosemous": "any", "wordnet": Path("w"),
     }),
-    ("build-diagnostic", "hyperprobe.diagnostic.builder", "build", {
+    ("build-diagnostic", "hyperprobe.built", "build", {
         "categories": ["fruit.n.01", f"{ODD}=tool.n.01"], "pairs": Path(ODD), "name": "x",
         "taxonomy": Path("t"), "templates": Path("u"), "contexts": [Path("c"), Path("d")],
     }),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -10,7 +11,7 @@ from hyperprobe.names import MAJORITY, RANDOM, is_subject, is_vectors
 from hyperprobe.probes.classify import figures
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
-from hyperprobe.render.table import Cell, Table, make_table, number, text
+from hyperprobe.render.table import Cell, Table, counted, make_table, number, text
 from hyperprobe.render.terminal import MISSING, percent
 from hyperprobe.runs.read import FinishedRun
 
@@ -27,14 +28,16 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
     results: list[Section] = []
     details: list[Section] = []
     subjects: list[str] = []
+    tables: list[Table] = []
     for label, run in runs.items():
         files = read_files(run)
+        tables.append(accuracy_table(files[METRICS]))
         metrics, layers = files[METRICS], files[LAYERS]
         subjects += filter(is_subject, metrics["model"])
         findings += find(metrics, label)
         shown: list[Table | Picture] = [
             *pictures(files[PREDICTIONS], layers),
-            accuracy_table(metrics),
+            tables[-1],
         ]
         results.append(
             Section(
@@ -59,6 +62,7 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         subjects=tuple(dict.fromkeys(subjects)),
         findings=tuple(findings),
         sections=(*results, *details),
+        papers={"classify": paper_table(tables[0])} if tables else {},
     )
 
 
@@ -95,15 +99,21 @@ def accuracy_table(metrics: pd.DataFrame) -> Table:
         cells = [wide.loc[(setting, model, view)] for setting in settings]
         name = f"{model}{PARTIAL_MARK if view == PARTIAL else ''}"
         rows.append((name, *(_deviating(c["accuracy_mean"], c["accuracy_std"]) for c in cells)))
-    n_runs = [metrics[column].max() for column in ("n_folds", "n_seeds")]
+    n_runs = [int(metrics[column].max()) for column in ("n_folds", "n_seeds")]
     return Table(
-        f"accuracy of the probe: percent right ± standard deviation over {n_runs[0]} folds and "
-        f"{n_runs[1]} seeds",
+        "accuracy of the probe: percent right ± standard deviation over "
+        f"{counted(n_runs[0], 'fold')} and {counted(n_runs[1], 'seed')}",
         ("model", *(SETTING_HEADERS[setting] for setting in settings)),
         tuple(rows),
         unknown_note(metrics),
         METRICS,
     )
+
+
+def paper_table(accuracies: Table) -> Table:
+    """The table of accuracies with short headers, for a column of a paper."""
+    headers = (head.removesuffix(" hypernyms") for head in accuracies.headers)
+    return replace(accuracies, headers=tuple(headers), source="")
 
 
 def details_table(metrics: pd.DataFrame) -> Table:
@@ -176,12 +186,14 @@ def _deviating(mean: float, deviation: float) -> str:
 
 def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Picture]:
     """Accuracy by fold and, where there are layers, by layer."""
+    accuracies = figures.full_accuracies(predictions)
     yield Picture(
         "folds",
-        figures.folds_figure(predictions),
+        figures.folds_figure(accuracies),
         "Accuracy of each net, a mark for each fold; the bar is the mean and the dotted line "
         "chance. Marks far apart say that the result depends on the choice of words.",
         PREDICTIONS,
+        accuracies,
     )
     if len(layers):
         yield Picture(
@@ -189,6 +201,7 @@ def pictures(predictions: pd.DataFrame, layers: pd.DataFrame) -> Iterator[Pictur
             figures.layers_figure(layers),
             "Accuracy by layer; the band is one standard deviation over folds and seeds.",
             LAYERS,
+            layers,
         )
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.probes.consistency.metrics import OF_EACH_NOUN, PROBES
-from hyperprobe.render.charts import short_name
-from hyperprobe.render.figure import INK, MARKERS, MUTED, ON_SERIES, SERIES, new_figure, styled
+from hyperprobe.render.charts import heat_map, short_name
+from hyperprobe.render.figure import INK, MARKERS, MUTED, model_colours, new_figure, styled
 from hyperprobe.statistics.intervals import FEW
 
 
@@ -17,6 +17,7 @@ def profile_figure(profile: pd.DataFrame) -> Any:
     """A row of small bars for each model, one for each probe: what is right, with its interval,
     and a line at what needs no knowledge."""
     models = list(dict.fromkeys(profile["model"]))
+    colours = model_colours(models)
     probes = [probe for probe in PROBES if probe in set(profile["probe"])]
     with styled():
         figure, panels = new_figure(0.7 + 0.95 * len(models), nrows=len(models), squeeze=False)
@@ -25,9 +26,9 @@ def profile_figure(profile: pd.DataFrame) -> Any:
             at = np.arange(len(probes))
             value = rows["calibrated"].to_numpy(float)
             ends = np.abs(rows[["calibrated_low", "calibrated_high"]].to_numpy(float).T - value)
-            panel.bar(at, value, 0.62, color=SERIES[0], yerr=ends, ecolor=INK, label="right")
+            panel.bar(at, value, 0.62, color=colours[model], yerr=ends, ecolor=INK)
             needs_none = rows[["chance", "noun_alone"]].max(axis=1).to_numpy(float)
-            panel.hlines(needs_none, at - 0.42, at + 0.42, color=SERIES[1], linewidth=2.2)
+            panel.hlines(needs_none, at - 0.42, at + 0.42, color=INK, linewidth=2.2)
             for x in at[np.isnan(value)]:
                 panel.text(x, 6, "–", ha="center", color=MUTED)
             panel.set(ylim=(0, 100), yticks=(0, 50, 100), xlim=(-0.6, len(probes) - 0.4))
@@ -45,11 +46,12 @@ def level_figure(levels: pd.DataFrame) -> Any:
     """
     levels = levels[levels["n_items"] >= min(FEW, levels["n_items"].max())]
     models = list(dict.fromkeys(levels["model"]))
+    colours = model_colours(models)
     with styled():
         figure, axes = new_figure(2.6)
         for i, model in enumerate(models):
             line = levels[levels["model"] == model]
-            colour, x = SERIES[i % len(SERIES)], line["distance"]
+            colour, x = colours[model], line["distance"]
             axes.fill_between(
                 x, line["calibrated_low"], line["calibrated_high"], color=colour, alpha=0.15,
                 linewidth=0,
@@ -78,14 +80,7 @@ def agreement_figure(agreement: pd.DataFrame) -> Any:
             for row in agreement[agreement["model"] == model].itertuples():
                 i, j = sorted((index[str(row.probe)], index[str(row.other)]))
                 matrix[j, i] = row.correlation
-            shown = matrix[1:, :-1]
-            panel.imshow(shown, cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
-            for (i, j), value in np.ndenumerate(shown):
-                if value == value:
-                    colour = ON_SERIES if abs(value) > 0.6 else INK
-                    panel.text(j, i, f"{value:.2f}", ha="center", va="center", color=colour)
-            panel.set_yticks(range(len(probes) - 1), probes[1:])
-            panel.set_xticks(range(len(probes) - 1), probes[:-1], rotation=30, ha="right")
-            panel.grid(visible=False)
+            heat_map(panel, matrix[1:, :-1], probes[1:], probes[:-1])
+            panel.tick_params(axis="x", rotation=30)
             panel.set_title(short_name(model))
     return figure

@@ -18,7 +18,7 @@ import pandas as pd
 
 from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED
 from hyperprobe.diagnostic.sets import load_sets
-from hyperprobe.models.load import identify, load_model
+from hyperprobe.models.load import identify, load_model, touching_settings
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, StrPath, listed, with_random_weights
 from hyperprobe.options import (
@@ -89,12 +89,14 @@ def plan_consistency(
     controls: ConsistencyControl | Sequence[ConsistencyControl] = (),
     results: StrPath = RESULTS,
     seed: int = 0,
+    limit: int | None = None,
     **keywords: Unpack[ModelKeywords],
 ) -> Job[ConsistencyResult]:
     """Ask `models` and static vectors in eight ways about the nouns of `diagnostics`.
 
     `controls`: `random` adds each language model with random weights in its shape. Keywords are
-    the fields of `ModelOptions`, but `pll` is `all-masked` unless it is given. Each (set, model)
+    the fields of `ModelOptions`, but `pll` is `all-masked` unless it is given. `limit`
+    asks only so many items of each set (`DiagnosticSet.first`). Each (set, model)
     is stored when it is done, so an interrupted call that is repeated continues. Raises
     `UserError` on bad input.
     """
@@ -108,12 +110,12 @@ def plan_consistency(
     if "random" in controls:
         names += with_random_weights(models)
     names = list(dict.fromkeys(names))
-    sets = load_sets(diagnostics)
+    sets = load_sets(diagnostics, limit)
     ids = {name: identify(name) for name in names}
     settings = {
         "models": ids,
         "diagnostics": {name: of_set.digest for name, of_set in sets.items()},
-        **options.identity(),
+        **options.identity_of(touching_settings(names, options.trust_remote_code)),
     }
     run = Run(results, "consistency", settings, given)
     cells = [

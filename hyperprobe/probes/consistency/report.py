@@ -15,11 +15,12 @@ from hyperprobe.probes.consistency.tables import (
     listed_nouns,
     noun_tables,
     profile_tables,
+    side_by_side_tables,
     typicality_tables,
     without_controls,
 )
 from hyperprobe.render.document import Part, Picture, Section
-from hyperprobe.render.table import RUN, source_of
+from hyperprobe.render.table import RUN, source_of, with_ends, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 
 Frames = Mapping[str, pd.DataFrame]
@@ -73,6 +74,7 @@ def pictures(tables: Frames) -> Iterator[Picture]:
         "Percent of questions right, calibrated, with 95 % intervals. The line across a bar is "
         "what needs no knowledge: a guess or the noun alone, whichever is higher.",
         source_of(profile, "metrics.csv"),
+        with_ends(profile, "model", "probe", "calibrated", "chance", "noun_alone"),
     )
     if len(levels):
         yield Picture(
@@ -80,6 +82,7 @@ def pictures(tables: Frames) -> Iterator[Picture]:
             level_figure(levels),
             "The right kind against its siblings, step by step up the taxonomy.",
             source_of(levels, "levels.csv"),
+            with_ends(levels, "model", "distance", "n_items", "calibrated", "chance"),
         )
     if agreement["correlation"].notna().any() if len(agreement) else False:
         yield Picture(
@@ -88,6 +91,7 @@ def pictures(tables: Frames) -> Iterator[Picture]:
             "Correlation of a noun's success in one probe with its success in another, within "
             "categories. What is known through and through succeeds in all.",
             source_of(agreement, "agreement.csv"),
+            with_ends(agreement, "model", "probe", "other", "n_items", "correlation"),
         )
 
 
@@ -109,7 +113,11 @@ def _sections(tables: Frames, largest: Frames) -> Iterator[Section]:
         "Consistency",
         "A model that knows a kind knows it however it is asked. Each probe asks about the same "
         "nouns in another way.",
-        blocks=(drawn["profile"], *profile_tables(tables[METRICS])),
+        blocks=(
+            drawn["profile"],
+            *side_by_side_tables(tables[METRICS]),
+            *profile_tables(tables[METRICS]),
+        ),
     )
     yield Section(
         claims.NOUNS,
@@ -134,8 +142,12 @@ def _sections(tables: Frames, largest: Frames) -> Iterator[Section]:
             claims.TYPICALITY,
             "Typicality",
             "People find a robin a better bird than a penguin.",
-            blocks=(
-                *typicality_tables(largest["typicality"]),
-                *typicality_tables(largest["typicality"], each=True),
+            blocks=tuple(
+                without_repeated_captions(
+                    (
+                        *typicality_tables(largest["typicality"]),
+                        *typicality_tables(largest["typicality"], each=True),
+                    )
+                )
             ),
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -18,6 +19,8 @@ from hyperprobe.render.table import (
     share,
     text,
 )
+from hyperprobe.render.terminal import MISSING
+from hyperprobe.statistics.stratified import ALPHA
 
 N_LISTED = 12  # nouns in a list
 WORDS = (
@@ -25,6 +28,34 @@ WORDS = (
     "knowledge (transitivity: whether its premises hold or not). Noun: from the noun alone. Adds: "
     "calibrated over the higher of both, with 95 % intervals."
 )
+
+
+def side_by_side_tables(profile: pd.DataFrame) -> Iterator[Table]:
+    """One table for each set with several models: every probe, a column for each model."""
+    for diagnostic, rows in without_controls(profile).groupby("diagnostic", sort=False):
+        models = list(dict.fromkeys(rows["model"]))
+        if len(models) < 2:
+            continue
+        of = {(r["probe"], r["model"]): r for r in rows.to_dict("records")}
+        yield Table(
+            f"{diagnostic}: percent right in each probe, and what that adds",
+            ("probe", *models),
+            tuple(
+                (probe, *(_with_gain(of.get((probe, model))) for model in models))
+                for probe in dict.fromkeys(rows["probe"])
+            ),
+            "Calibrated; in brackets points over a guess or the noun alone, whichever is higher. "
+            "* Holm-adjusted p < 0.05.",
+            "metrics.csv",
+        )
+
+
+def _with_gain(row: Mapping[Hashable, Any] | None) -> str:
+    if row is None or row["calibrated"] != row["calibrated"]:
+        return MISSING
+    star = "*" if row["p_holm"] < ALPHA else ""
+    gain = f" ({row['adds']:+.1f}{star})" if row["adds"] == row["adds"] else ""
+    return f"{row['calibrated']:.1f}{gain}"
 
 
 def profile_tables(profile: pd.DataFrame) -> Iterator[Table]:
@@ -54,6 +85,7 @@ def profile_tables(profile: pd.DataFrame) -> Iterator[Table]:
             },
             " ".join(notes),
             "metrics.csv",
+            folded=len(parts) > 1,
         )
 
 
@@ -133,7 +165,8 @@ def typicality_tables(typicality: pd.DataFrame, each: bool = False) -> Iterator[
     shown = typicality[(typicality["category"] != "all") == each]
     for diagnostic, rows in shown.groupby("diagnostic", sort=False):
         yield make_table(
-            f"{diagnostic}: surer of typical words? (rank correlations)",
+            f"{diagnostic}: surer of typical words{', category by category' if each else ''}? "
+            "(rank correlations)",
             rows,
             {
                 "model": text("model"),

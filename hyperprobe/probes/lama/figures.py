@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from hyperprobe.probes.lama.metrics import RAW
-from hyperprobe.render.charts import short_name
-from hyperprobe.render.figure import MARKERS, MUTED, SERIES, new_figure, styled
+from hyperprobe.render.charts import heat_map, short_name
+from hyperprobe.render.figure import INK, MARKERS, MUTED, model_colours, new_figure, styled
 
 
 def p_at_k_figure(curves: pd.DataFrame) -> Any:
@@ -21,6 +20,7 @@ def p_at_k_figure(curves: pd.DataFrame) -> Any:
     raw = curves[curves["ranking"] == RAW]
     sources = list(dict.fromkeys(raw["source"]))
     models = list(dict.fromkeys(raw["model"]))
+    colours = model_colours(models)
     with styled():
         figure, panels = new_figure(
             2.6 * len(sources), nrows=len(sources), sharex=True, squeeze=False
@@ -30,11 +30,11 @@ def p_at_k_figure(curves: pd.DataFrame) -> Any:
             for i, model in enumerate(models):
                 line = of_source[of_source["model"] == model]
                 panel.step(
-                    line["k"], line["p_at_k"], where="post", color=SERIES[i % len(SERIES)],
+                    line["k"], line["p_at_k"], where="post", color=colours[model],
                     marker=MARKERS[i % len(MARKERS)], markevery=[0], markersize=4,
                     label=short_name(model),
                 )  # fmt: skip
-            panel.set_xscale("log")
+            _logarithmic(panel)
             panel.set_ylim(0, 100)
             panel.set_ylabel("percent of facts")
             panel.set_title(f"{short_name(source)}: right answer among the best k")
@@ -51,15 +51,16 @@ def correlations_figure(table: pd.DataFrame) -> Any:
         for panel, ((source, model), part) in zip(panels[:, 0], parts, strict=True):
             columns = [c for c in part.columns if c not in ("source", "model", "metric")]
             values = part[columns].to_numpy(dtype=float)
-            panel.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
-            for i, j in np.argwhere(~np.isnan(values)):
-                ink = "white" if abs(values[i, j]) > 0.6 else "black"
-                panel.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color=ink)
-            panel.set_xticks(range(len(columns)), columns)
-            panel.set_yticks(range(len(part)), part["metric"])
-            panel.grid(visible=False)
+            heat_map(panel, values, list(part["metric"]), columns)
             panel.set_title(f"{short_name(model)}, {short_name(source)}: Pearson")
     return figure
+
+
+def _logarithmic(axes: Any) -> None:
+    """A logarithmic axis with plain numbers (powers would need mathematical text)."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.xaxis.set_minor_formatter("")
 
 
 def mentions_figure(answers: pd.DataFrame) -> Any:
@@ -71,8 +72,8 @@ def mentions_figure(answers: pd.DataFrame) -> Any:
         figure, axes = new_figure(1.0 + 0.5 * len(names))
         axes.boxplot(
             [part.to_numpy() for _, part in groups], orientation="horizontal", showfliers=False,
-            tick_labels=names, medianprops={"color": SERIES[1]}, boxprops={"color": MUTED},
+            tick_labels=names, medianprops={"color": INK}, boxprops={"color": MUTED},
         )  # fmt: skip
-        axes.set_xscale("log")
+        _logarithmic(axes)
         axes.set_xlabel("mean rank over ten sentences")
     return figure

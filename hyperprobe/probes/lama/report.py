@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import pandas as pd
 
 from hyperprobe.names import FREQ, RETRIEVE_READ, is_subject
@@ -18,6 +19,7 @@ from hyperprobe.probes.lama.tables import (
     example_table,
     extra_tables,
     facts_table,
+    paper_table,
     relation_tables,
     systems_table,
 )
@@ -37,8 +39,10 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
     results: list[Section] = []
     details: list[Section] = []
     subjects: list[str] = []
+    metrics: list[pd.DataFrame] = []
     for label, run in runs.items():
         files = read_files(run)
+        metrics.append(files[METRICS])
         subjects += filter(is_subject, files[METRICS]["model"])
         findings += find(files, label)
         shown: list[Table | Picture] = [
@@ -71,6 +75,7 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         subjects=tuple(dict.fromkeys(subjects)),
         findings=tuple(findings),
         sections=(*results, *details),
+        papers={"facts": paper_table(pd.concat(metrics))} if metrics else {},
     )
 
 
@@ -105,14 +110,18 @@ def pictures(files: Files) -> Iterator[Picture]:
             "How often the right object is among the best k answers. A line that starts high "
             "knows the object; one that rises late has it somewhere in the list.",
             P_AT_K,
+            _some_ranks(files[P_AT_K]),
         )
     if len(files.get(CORRELATIONS, ())):
         yield Picture(
             "correlations",
             figures.correlations_figure(files[CORRELATIONS]),
             "What goes together with a right answer (last row of each panel): Pearson "
-            "correlations, red above zero and blue below.",
+            "correlations, purple above zero and orange below. SM, OM: mentions of the subject and "
+            "of the object in the source; LPFP: log-probability of the first prediction; SOCS: "
+            "cosine of subject and object; ST, SWP: tokens and word pieces of the subject.",
             CORRELATIONS,
+            files[CORRELATIONS],
         )
     if len(files.get(MENTIONS, ())):
         yield Picture(
@@ -121,7 +130,15 @@ def pictures(files: Files) -> Iterator[Picture]:
             "The mean rank of each fact's object over ten sentences that mention the fact; "
             "further left is better.",
             MENTIONS,
+            files.get("mentions.csv"),
         )
+
+
+def _some_ranks(curves: pd.DataFrame) -> pd.DataFrame:
+    """The points of the curves at k of 1, 2, 5, 10, 20, 50, ..., in the raw ranking."""
+    k = curves["k"].to_numpy(float)
+    round_k = np.isin(k / 10 ** np.floor(np.log10(k)), (1, 2, 5))
+    return curves[round_k & (curves["ranking"] == RAW)]
 
 
 def find(files: Files, label: str = "") -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from hyperprobe.probes.lama.metrics import FILTERED, MACRO, MICRO, RAW, TYPES
 from hyperprobe.probes.lama.sources import CONCEPTNET, GOOGLE_RE, SQUAD, TREX
-from hyperprobe.render.table import Table, count, make_table, number, share, text
+from hyperprobe.render.table import Table, count, make_table, mean, number, share, text
 from hyperprobe.render.terminal import MISSING, percent
 
 PREDICTIONS, METRICS, FACTS = "predictions.parquet", "metrics.csv", "facts.csv"
@@ -141,6 +141,23 @@ def _means(row: Row) -> tuple[str, str, str]:
         return MISSING, MISSING, MISSING
     by_name = {str(key): value for key, value in row.items()}
     return share("p_at_1")(by_name), share("p_at_10")(by_name), f"{row['mrr']:.3f}"
+
+
+def paper_table(metrics: pd.DataFrame) -> Table:
+    """Means over relations, narrow enough for a column of a paper."""
+    rows = metrics[(metrics["relation"] == MACRO) & (metrics["ranking"] == RAW)]
+    several = rows["source"].nunique() > 1
+    return make_table(
+        "Right objects of facts, in percent: means over relations, raw ranking",
+        rows.drop_duplicates(["source", "model"]),
+        {
+            "model": text("model"),
+            **({"source": text("source")} if several else {}),
+            "P@1": share("p_at_1"),
+            "P@10": mean("p_at_10"),
+        },
+        "95 % intervals over facts.",
+    )
 
 
 def systems_table(metrics: pd.DataFrame) -> Iterator[Table]:

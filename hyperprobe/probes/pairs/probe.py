@@ -18,7 +18,7 @@ import pandas as pd
 
 from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
-from hyperprobe.models.load import identify, load_model
+from hyperprobe.models.load import identify, load_model, touching_settings
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, FREQ, HEARST, StrPath, listed_paths
 from hyperprobe.options import RESULTS, ModelKeywords, ModelOptions, check_seed
@@ -90,7 +90,7 @@ def plan_pairs(
         "files": {pair_set.name: file_digest(path) for path, pair_set in sets.items()},
         "scores": {str(path): file_digest(path) for path in scores},
         "hearst": None if counts is None else file_digest(counts),
-        **options.identity(),
+        **options.identity_of(touching_settings(models, options.trust_remote_code)),
     }
     ids = {FREQ: None, HEARST: settings["hearst"], **settings["scores"], **settings["models"]}
     cells = [

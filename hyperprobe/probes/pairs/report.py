@@ -14,7 +14,17 @@ from hyperprobe.render.charts import dots, legend, name_rows, short_name
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
 from hyperprobe.render.figure import GRID, MUTED, new_figure, styled
-from hyperprobe.render.table import Cell, Table, count, make_table, mean, number, share, text
+from hyperprobe.render.table import (
+    Cell,
+    Table,
+    count,
+    make_table,
+    mean,
+    number,
+    share,
+    text,
+    with_ends,
+)
 from hyperprobe.render.terminal import percent
 from hyperprobe.runs.read import FinishedRun
 
@@ -96,7 +106,9 @@ def _left_out(metrics: pd.DataFrame) -> str:
 
 def pictures(metrics: pd.DataFrame) -> Iterator[Picture]:
     """All sets and models, but the single wordings of language models."""
-    yield Picture("pairs", pairs_figure(shown(metrics)), PICTURE, METRICS)
+    rows = shown(metrics)
+    drawn = with_ends(rows, "diagnostic", "model", "measure", *SERIES)
+    yield Picture("pairs", pairs_figure(rows), PICTURE, METRICS, drawn)
 
 
 def pairs_figure(rows: pd.DataFrame) -> Any:
@@ -110,7 +122,9 @@ def pairs_figure(rows: pd.DataFrame) -> Any:
             if name not in rows or not rows[name].notna().any():
                 continue
             scale = scaled.get(name, 1.0)
-            table = rows[[name, f"{name}_low", f"{name}_high"]] * scale
+            table = (rows[[name, f"{name}_low", f"{name}_high"]] * scale).assign(
+                model=rows["model"]
+            )
             lines = np.arange(len(rows)) + (series - 1) * 0.2
             by_chance = chance[name].reindex(rows["diagnostic"]).to_numpy(float) * scale
             axes.plot(by_chance, lines, "|", color=MUTED, markersize=7, linestyle="none")

@@ -14,7 +14,7 @@ from hyperprobe.probes.prompts.metrics import MANUAL, NAIVE_BAYES, NONE
 from hyperprobe.render.charts import short_name
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
-from hyperprobe.render.table import Table, count, make_table, share, text
+from hyperprobe.render.table import Table, count, make_table, share, text, with_ends
 from hyperprobe.render.terminal import MISSING, percent
 from hyperprobe.runs.read import FinishedRun
 
@@ -91,7 +91,7 @@ def splits_table(splits: pd.DataFrame) -> Table:
             "relation": lambda row: f"{row['source']} {row['relation']}",
             **{name: count(f"n_{name}") for name in PARTS},
             "left out": lambda row: f"{row['n_rows'] - sum(row[f'n_{p}'] for p in PARTS):,}",
-            "majority": text("majority"),
+            "commonest object": text("majority"),
             "% of train": share("majority_share_train"),
             "% of test": share("majority_share_test"),
         },
@@ -143,13 +143,14 @@ def overview_tables(metrics: pd.DataFrame) -> Iterator[Table]:
                 "method": lambda row: method_name(str(row["method"]), str(row["control"])),
                 "P@1": share("p_at_1"),
                 "dev": share("dev_p_at_1"),
-                "majority right": share("p_at_1_majority"),
+                "right with it": share("p_at_1_majority"),
                 "of what is right": share("majority_of_correct"),
-                "says majority": share("elicits_majority"),
+                "answers it": share("elicits_majority"),
                 "manual: better/same/worse": against_manual,
             },
-            "majority right: facts that are right and whose object is the most frequent one of "
-            "train; says majority: how often the first answer is that object",
+            "it: the commonest object of train. right with it: facts that are right and have that "
+            "object; answers it: how often the first answer is that object. majority always "
+            "answers the commonest object of the test facts: no model can know it.",
             METRICS,
         )
 
@@ -184,6 +185,7 @@ def pictures(metrics: pd.DataFrame, splits: pd.DataFrame) -> Iterator[Picture]:
         "How often each prompt's first answer is the most frequent object of train. A method "
         "far above the share of test facts has learned the object instead of recalling facts.",
         f"{METRICS} and {SPLITS}",
+        with_ends(metrics, "model", "relation", "method", "control", "elicits_majority"),
     )
 
 

@@ -5,7 +5,7 @@ Zero-shot is a study of one setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -29,6 +29,7 @@ from hyperprobe.names import (
 )
 from hyperprobe.options import (
     ARTICLES,
+    SCORING,
     ZERO_SHOT_CONTROLS,
     Article,
     ModelOptions,
@@ -56,9 +57,10 @@ class Setting:
     def __post_init__(self) -> None:
         check_choice("article", self.article, ARTICLES)
 
-    def identity(self) -> dict[str, Any]:
-        """What of it decides numbers."""
-        return {"article": self.article, "shuffled": self.shuffled, **self.model.identity()}
+    def identity(self, settings: Iterable[str] = SCORING) -> dict[str, Any]:
+        """What of it decides numbers, where `settings` are those that touch the models."""
+        asked = self.model.identity_of(settings)
+        return {"article": self.article, "shuffled": self.shuffled, **asked}
 
 
 @dataclass(frozen=True)

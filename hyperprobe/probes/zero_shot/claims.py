@@ -6,7 +6,7 @@ question adds to the noun alone is claimed where three things agree: its interva
 interval over categories, and its Holm-adjusted test. (A model that knows nothing may like some
 categories for reasons that calibration does not take away, such as rare nouns or wider noise. Then
 its gain comes from those categories, and the interval over categories contains 0.) Systematicity is
-claimed where the question adds to both numbers at once and success goes together within categories.
+claimed where the question adds to the paired probe and success goes together within categories.
 Growth over training is claimed by the same rules for the difference of what the question adds, and
 where it adds something at the last step.
 """
@@ -39,7 +39,7 @@ def _adds_over_nouns(row: pd.Series) -> bool:
 
 
 def is_systematic(adds_in_both: pd.Series | None, related: pd.Series | None) -> bool:
-    """Whether success is systematic: the question adds to both numbers at once, and within
+    """Whether success is systematic: the question adds to the paired probe, and within
     categories the plural is right where the singular is."""
     if adds_in_both is None or related is None:
         return False
@@ -85,7 +85,7 @@ def systematic_sentence(model: str, in_both: pd.Series | None, related: pd.Serie
     numbers = (
         f"common odds ratio within categories {related['odds_ratio']:.1f} "
         f"{_ends(related, 'odds_ratio')}, p {format_p_value(related['p_holm'])}; the question adds "
-        f"{in_both['adds']:+.1f} points {_ends(in_both, 'adds')} in both numbers at once"
+        f"{in_both['adds']:+.1f} points {_ends(in_both, 'adds')} to the paired probe"
     )
     if is_systematic(in_both, related):
         return f"{model} is right in the plural where it is in the singular: {numbers}."
@@ -99,12 +99,13 @@ def headline(row: pd.Series | None, model: str) -> str:
     right, n = f"{row['calibrated']:.0f} %", int(row["n_items"])
     if adds(row):
         return (
-            f"Asked, {model} is right about {right} of {n} nouns in both numbers, "
-            f"{row['adds']:.0f} points more than from the noun alone"
+            f"Asked in the singular and the plural (paired), {model} is right about {right} of "
+            f"{n} nouns, {row['adds']:.0f} points more than from the noun alone"
         )
     return (
-        f"It is not shown that asking {model} adds to the noun alone: it is right in both "
-        f"numbers about {right} of {n} nouns, and about {row['control_calibrated']:.0f} % unasked"
+        f"It is not shown that asking {model} adds to the noun alone: in the singular and the "
+        f"plural (paired) it is right about {right} of {n} nouns, and about "
+        f"{row['control_calibrated']:.0f} % unasked"
     )
 
 

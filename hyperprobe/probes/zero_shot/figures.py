@@ -10,7 +10,7 @@ import pandas as pd
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
-from hyperprobe.render.figure import GRID, MARKERS, MUTED, SERIES, new_figure, styled
+from hyperprobe.render.figure import GRID, MUTED, new_figure, styled
 
 ROW = 0.2  # inches of height for one line of dots
 
@@ -22,12 +22,10 @@ def adds_figure(adds: pd.DataFrame) -> Any:
         figure, axes = new_figure(0.95 + len(adds) * 0.3)
         axes.hlines(lines, adds["control_calibrated"], adds["calibrated"], color=MUTED)
         dots(axes, lines, adds, "calibrated", 0, "asked, calibrated")
-        dots(axes, lines, adds, "control_calibrated", 1, "control, calibrated")
-        for series, (column, name) in enumerate((("raw", "asked"), ("control_raw", "control"))):
-            axes.plot(
-                adds[column], lines, MARKERS[series], markersize=6, linestyle="none",
-                markerfacecolor="none", color=SERIES[series], label=f"{name}, raw",
-            )  # fmt: skip
+        controls = adds.assign(model=adds["control"])
+        dots(axes, lines, controls, "control_calibrated", 1, "control, calibrated")
+        dots(axes, lines, adds, "raw", 0, "asked, raw", hollow=True)
+        dots(axes, lines, controls, "control_raw", 1, "control, raw", hollow=True)
         several = adds["model"].nunique() > 1
         names = [
             f"{short_name(r.model)}, {PROBE_NAMES[r.probe]}" if several else PROBE_NAMES[r.probe]
@@ -40,7 +38,7 @@ def adds_figure(adds: pd.DataFrame) -> Any:
 
 
 def accuracy_figure(metrics: pd.DataFrame) -> Any:
-    """Each model in the singular, the plural, in context and in both numbers, calibrated, with
+    """Each model in the singular, the plural, in context and paired, calibrated, with
     intervals."""
     with styled():
         n = len(metrics)

@@ -48,7 +48,7 @@ def summarise(
     `METRIC_low` and `METRIC_high` are Wilson's interval over items. Of headline metrics
     `METRIC_macro` is the mean over categories, `METRIC_categories_low` and `_high` the interval
     over categories (as if they were a sample), `METRIC_design_effect` how many times as large
-    clustering makes its variance. `n_scored` items can be scored in both numbers by every model
+    clustering makes its variance. `n_scored` items can be scored, paired, by every model
     of the set (in `among`, by default the same predictions), and `METRIC_scored` are accuracies
     on those. `outcomes` are those of the predictions.
     """

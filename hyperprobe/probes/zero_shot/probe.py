@@ -17,7 +17,7 @@ import pandas as pd
 
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.sets import DiagnosticSet, default_article, load_sets
-from hyperprobe.models.load import identify
+from hyperprobe.models.load import identify, touching_settings
 from hyperprobe.models.loaded import GivenModels, model_names
 from hyperprobe.names import EMBEDDED, StrPath, listed
 from hyperprobe.options import (
@@ -115,13 +115,15 @@ def plan_zero_shot(
     controls: ZeroShotControl | Sequence[ZeroShotControl] = (),
     results: StrPath = RESULTS,
     seed: int = 0,
+    limit: int | None = None,
     **keywords: Unpack[ModelKeywords],
 ) -> Job[ZeroShotResult]:
     """Ask `models` and the baselines about `diagnostics` (set names or files).
 
     Without an `article` policy it is that of `default_article`.
     `controls` adds to the baselines: `shuffled`, the contexts with their words in
-    random order; `random`, each language model with random weights in its shape.
+    random order; `random`, each language model with random weights in its shape. `limit` asks
+    only so many items of each set (`DiagnosticSet.first`).
     Keywords are the fields of `ModelOptions`. Each (set, model) is stored when it is
     done, so an interrupted call that is repeated continues. Raises `UserError` on bad
     input.
@@ -134,12 +136,13 @@ def plan_zero_shot(
     check_seed(seed)
     setting = Setting(article, "shuffled" in controls, options)
     names = with_baselines(models, controls)
-    sets = load_sets(diagnostics)
+    sets = load_sets(diagnostics, limit)
     ids = {name: identify(name) for name in names}
     settings = {
         "models": ids,
         "diagnostics": {name: one.digest for name, one in sets.items()},
-        **setting.identity(),
+        **setting.identity(touching_settings(names, options.trust_remote_code)),
+        **({"limit": limit} if limit else {}),
     }
     run = Run(results, "zero-shot", settings, given)
     units = [Unit(name, setting) for name in names]

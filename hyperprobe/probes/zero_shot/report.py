@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from hyperprobe.names import EMBEDDED
+from hyperprobe.names import EMBEDDED, MAJORITY, is_baseline
 from hyperprobe.probes.zero_shot import claims
 from hyperprobe.probes.zero_shot.claims import PAIRED
 from hyperprobe.probes.zero_shot.curves import (
@@ -21,6 +21,7 @@ from hyperprobe.probes.zero_shot.metrics import HEADLINE
 from hyperprobe.probes.zero_shot.naming import Naming, name_models
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, METRICS
 from hyperprobe.probes.zero_shot.tables import (
+    PROBE_NAMES,
     SETTINGS,
     adds_tables,
     category_table,
@@ -29,18 +30,20 @@ from hyperprobe.probes.zero_shot.tables import (
     mcnemar_tables,
     metrics_tables,
     on_largest_set,
+    paper_tables,
     subjects,
     systematic_tables,
     tag_tables,
     with_settings,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
-from hyperprobe.render.table import RUN, Table, source_of, without_repeated_captions
+from hyperprobe.render.table import RUN, Table, source_of, with_ends, without_repeated_captions
 from hyperprobe.runs.read import FinishedRun
 
 Frames = Mapping[str, pd.DataFrame]
 ADDS, SYSTEMATIC, TRAINING = "adds", "systematic", "training"
 N_NAMED = 6  # models in one section
+N_PICTURED, N_LINES = 5, 20  # models of a figure; lines that it holds
 # The tables of a run, and columns that each must have.
 TABLES: dict[str, tuple[str, ...]] = {
     "metrics": ("diagnostic", "model", "n_items", *METRICS, *HEADLINE),
@@ -55,6 +58,7 @@ PICTURE = (
     "Every model, calibrated: nothing is right for a liking of some categories alone. Paired asks "
     "for the singular and the plural of the same noun. Bars are 95 % intervals over nouns."
 )
+ADDS_DRAWN = ("model", "probe", "calibrated", "control_calibrated", "raw", "control_raw")
 ADDS_PICTURE = (
     "The line from the control to the probe is what the question adds to the noun alone. Hollow "
     "marks are raw: what separates them from the full ones is bias. Bars are 95 % intervals over "
@@ -76,6 +80,7 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         tuple(_findings(largest)),
         tuple(_sections(tables, largest)),
         (best_model(metrics),),
+        paper_tables(largest["metrics"], largest["adds"]),
     )
 
 
@@ -83,11 +88,38 @@ def pictures(metrics: pd.DataFrame, adds: pd.DataFrame) -> Iterator[Picture]:
     """What the question adds, where it has a control, and the accuracy of every model; on the
     largest set."""
     shown = on_largest_set({"metrics": metrics, "adds": adds})
+    best = _best(shown["metrics"])
     if len(shown["adds"]):
-        source = source_of(shown["adds"], "adds.csv")
-        yield Picture("adds", adds_figure(shown["adds"]), ADDS_PICTURE, source)
+        told = shown["adds"][shown["adds"]["model"].isin(best)]
+        drawn = with_ends(told, *ADDS_DRAWN)
+        words = f"{_left_out(shown['adds'], told)}{ADDS_PICTURE}"
+        yield Picture("adds", adds_figure(told), words, source_of(told, "adds.csv"), drawn)
     source = source_of(shown["metrics"], "metrics.csv")
-    yield Picture("accuracy", accuracy_figure(shown["metrics"]), PICTURE, source)
+    yield _accuracy_picture("accuracy", shown["metrics"], source)
+
+
+def _best(metrics: pd.DataFrame) -> list[str]:
+    """The models of a figure: all where they fit, else those with the highest paired accuracy,
+    calibrated, in the order of the table."""
+    named = metrics.drop_duplicates("model")
+    named = named[~named["model"].map(is_baseline)]
+    best = named.nlargest(N_PICTURED, f"{PAIRED}{CALIBRATED}") if len(named) > N_PICTURED else named
+    return [str(model) for model in named["model"] if model in set(best["model"])]
+
+
+def _left_out(table: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """What a caption says where a figure has not all models of the table."""
+    n, of = (rows["model"].nunique() for rows in (drawn, table))
+    return "" if n == of else f"The {n} of {of} models that are right most often, paired. "
+
+
+def _accuracy_picture(name: str, metrics: pd.DataFrame, source: str) -> Picture:
+    shown = metrics
+    if len(metrics) > N_LINES:
+        shown = metrics[metrics["model"].isin((*_best(metrics), MAJORITY))]
+    drawn = with_ends(shown, "model", *(f"{probe}{CALIBRATED}" for probe in PROBE_NAMES))
+    words = f"{_left_out(metrics, shown)}{PICTURE}"
+    return Picture(name, accuracy_figure(shown), words, source, drawn)
 
 
 def naming_of(runs: Mapping[str, FinishedRun]) -> Naming:
@@ -113,9 +145,7 @@ def study_part(runs: Mapping[str, FinishedRun]) -> Part:
         metrics = run.table("metrics.csv", needs)
         largest = with_settings(largest_set(metrics), SETTINGS).assign(**{RUN: label})
         id = f"study-{label}"
-        picture = Picture(
-            f"{id}-accuracy", accuracy_figure(largest), PICTURE, source_of(largest, "metrics.csv")
-        )
+        picture = _accuracy_picture(f"{id}-accuracy", largest, source_of(largest, "metrics.csv"))
         steps, grown = (
             run.table(f"{n}.csv") if run.has(f"{n}.csv") else NO_ROWS for n in OF_CHECKPOINTS
         )
@@ -152,7 +182,7 @@ def _setting_findings(metrics: pd.DataFrame, label: str, topic: str) -> Iterator
         low, high = named.iloc[0], named.iloc[-1]
         yield Finding(
             "Settings",
-            f"calibrated, {name} is right in both numbers on {low[metric]:.1f} to "
+            f"calibrated, {name} is right, paired, on {low[metric]:.1f} to "
             f"{high[metric]:.1f} % of {int(low['n_items'])} nouns, over {len(rows)} "
             f"ways to ask (worst: {low['model']}; best: {high['model']}).",
             label,

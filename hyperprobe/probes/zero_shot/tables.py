@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from hyperprobe.diagnostic.build import CATEGORIES, LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
-from hyperprobe.names import CONTROL, MAJORITY, has_fixed_answers, is_baseline
+from hyperprobe.names import (
+    CONTROL,
+    CONTROL_PREFIXES,
+    EMBEDDED_VECTORS,
+    MAJORITY,
+    has_fixed_answers,
+    is_baseline,
+)
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED
 from hyperprobe.render.table import (
     RUN,
@@ -37,6 +44,13 @@ PROBE_NAMES = {
     "plural": "plural",
     "contextual": "contextual",
     "paired_singular_plural": "paired",
+}
+CLOSED_SHORT = {
+    "singular": "sing.",
+    "plural": "plur.",
+    "contextual": "cont.",
+    "paired_singular_plural": "paired",
+    "paired_aggregate": "all",
 }
 BERT = "BERT (published)"
 # Columns that say how a model was asked, in the tables of a study.
@@ -122,6 +136,34 @@ def metrics_tables(metrics: pd.DataFrame, settings: Sequence[str] = ()) -> Itera
                 {"model": text("model"), "P@1": share("open_p_at_1"), "P@5": share("open_p_at_5")},
                 source="metrics.csv",
             )
+
+
+def paper_tables(metrics: pd.DataFrame, adds: pd.DataFrame) -> dict[str, Table]:
+    """The headline tables of one set, narrow enough for a column of a paper."""
+    n = int(metrics["n_items"].iloc[0])
+    diagnostic = metrics["diagnostic"].iloc[0]
+    shown = {f"{probe}{CALIBRATED}": name for probe, name in CLOSED_SHORT.items()}
+    halves = [(metrics[f"{m}_high"] - metrics[f"{m}_low"]).max() / 2 for m in shown]
+    widest = max((half for half in halves if half == half), default=0.0)
+    accuracy = make_table(
+        f"Percent right of {n} nouns ({diagnostic}), calibrated",
+        metrics.drop(columns=RUN, errors="ignore"),
+        {"model": text("model")} | {name: mean(metric) for metric, name in shown.items()},
+        "Asked in the singular, the plural and in context; right in the singular and the plural "
+        f"(paired), and in context too (all). 95 % intervals over nouns: at most ±{widest:.1f}.",
+    )
+    added = make_table(
+        f"What the question adds to the noun alone, in points ({diagnostic}, {n} nouns)",
+        adds.drop(columns=RUN, errors="ignore"),
+        {
+            "model": text("model"),
+            "probe": lambda row: PROBE_NAMES[str(row["probe"])],
+            "right": mean("calibrated"),
+            "adds": share("adds"),
+        },
+        "Calibrated, against the harder of the control prompts; 95 % intervals.",
+    )
+    return {"accuracy": accuracy, "adds": added} if len(adds) else {"accuracy": accuracy}
 
 
 def raw_and_calibrated(metric: str) -> Cell:
@@ -230,24 +272,31 @@ def headline_tables(metrics: pd.DataFrame) -> Iterator[Table]:
 
 
 def mcnemar_tables(mcnemar: pd.DataFrame) -> Iterator[Table]:
-    """Paired success, calibrated, every model against every other."""
+    """Paired success, calibrated: every language model against its controls and the baselines."""
     metric = f"paired_singular_plural{CALIBRATED}"
     for diagnostic, tests in mcnemar[mcnemar["metric"] == metric].groupby("diagnostic", sort=False):
-        names = list(dict.fromkeys([*tests["model"], *tests["other"]]))
         cells: dict[tuple[str, str], str] = {}
         for r in tests.to_dict("records"):
             star = "*" if r["p_holm"] < ALPHA else ""
             cells[r["model"], r["other"]] = f"{r['only_model']}:{r['only_other']}{star}"
             cells[r["other"], r["model"]] = f"{r['only_other']}:{r['only_model']}{star}"
+        names = list(dict.fromkeys([*tests["model"], *tests["other"]]))
+        named = subjects(names)
+        columns = [name for name in names if name == MAJORITY or name in EMBEDDED_VECTORS]
+        prefixes = [p for p in CONTROL_PREFIXES if any(f"{p}{name}" in names for name in named)]
+        headers = [*columns, *(prefix.removesuffix(":") for prefix in prefixes)]
+        rows = [
+            (name, *(cells.get((name, other), MISSING) for other in others))
+            for name in named
+            if name not in columns
+            for others in [[*columns, *(f"{prefix}{name}" for prefix in prefixes)]]
+        ]
         yield Table(
-            f"{diagnostic}: paired, calibrated, model against model",
-            ("", *(str(i + 1) for i in range(len(names)))),
-            tuple(
-                (f"{i + 1} {name}", *(cells.get((name, other), "") for other in names))
-                for i, name in enumerate(names)
-            ),
-            "Nouns that the row's model alone has right in both numbers : the column's alone. "
-            "* Holm-adjusted p < 0.05, exact McNemar test.",
+            f"{diagnostic}: paired, calibrated, each model against baselines and its controls",
+            ("model", *headers),
+            tuple(rows),
+            "Nouns that the model alone has right, paired : the column's alone. "
+            "* Holm-adjusted p < 0.05, exact McNemar test. Any two models: mcnemar.csv.",
             "mcnemar.csv",
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hyperprobe.diagnostic.builder import build
+from hyperprobe.built import build
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
@@ -17,7 +17,7 @@ from hyperprobe.models.static import StaticModel
 from hyperprobe.names import CHARACTERS, EMBEDDED, EMBEDDED_VECTORS
 from hyperprobe.probes.classify import net, probe, report
 from hyperprobe.probes.classify.answers import answer
-from hyperprobe.probes.classify.figures import folds_figure, layers_figure
+from hyperprobe.probes.classify.figures import folds_figure, full_accuracies, layers_figure
 from hyperprobe.probes.classify.metrics import summarise
 from hyperprobe.probes.classify.pairs import make_folds
 from hyperprobe.probes.classify.probe import ClassifyResult, classify
@@ -230,7 +230,7 @@ def test_tables_and_figures(result: ClassifyResult, capsys, tmp_path: Path):
     short = with_short_names({"predictions": result.predictions, "layers": result.layers})
     for name in save_figures(again, report.pictures(**short)):
         assert (tmp_path / name).read_bytes() == (result.folder / name).read_bytes()
-    assert len(folds_figure(result.predictions).axes) == 2
+    assert len(folds_figure(full_accuracies(result.predictions)).axes) == 2
     (axes,) = layers_figure(result.layers).axes
     assert [list(line.get_xdata()) for line in axes.lines][:2] == [[0, 1, 2], [0, 1, 2]]
     json.dumps(result.metrics.to_dict("records"), default=float)

@@ -54,6 +54,7 @@ def asked(
         if toy is not None:
             monkeypatch.setattr(ask, "load_model", lambda name, options: toy)
             monkeypatch.setattr(probe, "identify", lambda name: toy.describe())
+            monkeypatch.setattr(probe, "touching_settings", lambda names, trust: {"pll"})
         result = zero_shot(name, EXTENDED, controls="shuffled", results=tmp_path)
         report = hp.report([result.folder], results=tmp_path)
         return result, (report.folder / "report.md").read_text()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hyperprobe.analysis.analyze import analyze
+from hyperprobe.built import build
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.diagnostic.builder import build
 from hyperprobe.diagnostic.sets import DiagnosticSet, load_set
 from hyperprobe.options import Article
 from hyperprobe.probes.lama.probe import lama

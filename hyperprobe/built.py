@@ -1,13 +1,14 @@
-"""`build-diagnostic`: the sets that ship, or a set of one's own, as files of a run folder."""
+"""`build-diagnostic`: the sets that ship, or a set of one's own, as files of a run folder, and
+what they are shown as."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import pandas as pd
 
@@ -28,21 +29,88 @@ from hyperprobe.errors import UserError, one_line, quoted
 from hyperprobe.lexicon.wordnet import damage_named, open_wordnet
 from hyperprobe.names import StrPath, listed, listed_paths
 from hyperprobe.options import RESULTS
+from hyperprobe.render.document import Part, Section
+from hyperprobe.render.drawn import of_run
+from hyperprobe.render.result import Result
+from hyperprobe.render.table import Table, count, counted, make_table, number, text
 from hyperprobe.runs.files import file_digest, write_text
+from hyperprobe.runs.read import FinishedRun, damaged
 from hyperprobe.runs.run import Run
 
+MOST_ROWS = 40  # categories that are shown
 
-@dataclass(frozen=True)
-class BuiltSets:
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BuiltSets(Result):
     """What `build` wrote: its `folder`, the `counts` by set and category, the `settings`.
 
-    `notes` say how the items of a set were picked, and what was left out.
+    `notes` say how the items of a set were picked, and what was left out; they are not read back.
     """
 
+    command: ClassVar[str] = "build-diagnostic"
     folder: Path
     counts: pd.DataFrame
     settings: dict[str, Any]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """The counts."""
+        return self.counts
+
+    @classmethod
+    def read(cls, run: FinishedRun) -> BuiltSets:
+        """The sets of a finished run. Raises `UserError` if one is damaged."""
+        settings = dict(run.notes["settings"])
+        return cls(run.folder, _counts(run), settings)
+
+    def tables(self) -> list[Table]:
+        return list(_tables(self.counts))
+
+
+def part(runs: Mapping[str, FinishedRun]) -> Part:
+    """The part of built sets in a report: a section each."""
+    sections = [
+        Section(
+            f"sets-{label}",
+            f"Diagnostic sets (run {label})",
+            "The nouns that are asked about, by category.",
+            blocks=of_run(_tables(_counts(run)), label, run),
+        )
+        for label, run in runs.items()
+    ]
+    return Part(sections=tuple(sections))
+
+
+def _counts(run: FinishedRun) -> pd.DataFrame:
+    """The counts of the sets in a run, whose files are `NAME.tsv` beside `NAME.jsonl`."""
+    names = [name.removesuffix(".jsonl") for name in run.files if name.endswith(".jsonl")]
+    if not names:
+        raise damaged(run.folder / "run.json")
+    tables = {name: run.table(f"{name}.tsv", ("hyponym", "hypernym")) for name in names}
+    return pd.concat(
+        [
+            count_table(table.fillna({"contextual": ""})).assign(diagnostic=name)
+            for name, table in tables.items()
+        ],
+        ignore_index=True,
+    )
+
+
+def _tables(counts: pd.DataFrame) -> Iterator[Table]:
+    for diagnostic, rows in counts.groupby("diagnostic", sort=False):
+        more = len(rows) - MOST_ROWS
+        yield make_table(
+            f"{diagnostic} ({counted(int(rows['n_items'].sum()), 'item')})",
+            rows.head(MOST_ROWS),
+            {
+                "category": text("hypernym"),
+                "items": count("n_items"),
+                "percent": number("percent"),
+                "with a context": count("n_contextual"),
+            },
+            f"Smaller categories that are not shown: {more}." if more > 0 else "",
+        )
 
 
 def build(
