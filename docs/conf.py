@@ -10,13 +10,10 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4  # links to headings, as on GitHub
 highlight_language = "none"  # blocks without a language are commands and tables
 default_role = "code"  # `x` in docstrings is code
-nitpicky = True
-nitpick_ignore_regex = [("py:.*", ".*")]  # types of other packages
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_preserve_defaults = True
-autodoc_class_signature = "separated"
+autodoc_class_signature = "mixed"
 maximum_signature_line_length = 80
 python_use_unqualified_type_names = True
 

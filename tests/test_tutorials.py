@@ -7,11 +7,13 @@ import pytest
 
 from tests.pages import blocks, execute
 
-FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
-FIRST = "first-run"
+FOLDER = Path(__file__).parents[1] / "docs"
+FIRST = "tutorials/first-run"
 # Pages that go on from the first run, and pages that begin in an empty folder.
-LATER = ("paper-table", "report")
-OTHERS = sorted({page.stem for page in FOLDER.glob("*.md")} - {FIRST, *LATER})
+LATER = ("python", "tutorials/paper-table", "tutorials/report")
+OTHERS = sorted(
+    {f"tutorials/{page.stem}" for page in FOLDER.glob("tutorials/*.md")} - {FIRST, *LATER}
+)
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -27,7 +29,7 @@ def follow(name: str, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp(FIRST)
+    return tmp_path_factory.mktemp("first-run")
 
 
 def test_the_first_run(first_run: Path):
