@@ -9,6 +9,7 @@ version = release = hyperprobe.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4  # links to headings, as on GitHub
 highlight_language = "none"  # blocks without a language are commands and tables
+smartquotes = False
 default_role = "code"  # `x` in docstrings is code
 
 autodoc_member_order = "bysource"
