@@ -48,19 +48,19 @@ benchmark: $(VENV)/.installed-benchmarks
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q $(CONSTRAINTS) -e .
+	$(BIN)/pip install -q --no-compile $(CONSTRAINTS) -e .
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/pip install -q $(CONSTRAINTS) -e '.[dev]'
+	$(BIN)/pip install -q --no-compile $(CONSTRAINTS) -e '.[dev]'
 	touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
-	$(BIN)/pip install -q $(CONSTRAINTS) -e '.[docs]'
+	$(BIN)/pip install -q --no-compile $(CONSTRAINTS) -e '.[docs]'
 	touch $@
 
 $(VENV)/.installed-benchmarks: $(VENV)/.installed
-	$(BIN)/pip install -q $(CONSTRAINTS) -e '.[benchmarks]'
+	$(BIN)/pip install -q --no-compile $(CONSTRAINTS) -e '.[benchmarks]'
 	touch $@
 
 clean:

@@ -8,6 +8,7 @@ import pytest
 import hyperprobe as hp
 from hyperprobe import registry
 from hyperprobe.cli.common import app
+from hyperprobe.diagnostic.files import Item
 from tests.columns import check_columns, documented
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +39,13 @@ def test_a_column_that_is_missing_or_new_is_found():
         check_columns("pairs", [*page.always, "wish"])
     with pytest.raises(AssertionError, match="a column score that pairs has not"):
         check_columns("pairs", page.always - {"score"})
+
+
+def test_the_format_of_a_set_names_every_column():
+    page = (ROOT / "docs" / "own-words.md").read_text(encoding="utf-8")
+    section = page.split("## The format of a set")[1].split("\n## ")[0]
+    cells = "".join(re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE))
+    assert sorted(re.findall(r"`(\w+)`", cells)) == sorted(Item.model_fields)
 
 
 def test_what_to_cite_is_in_one_place_and_another():
