@@ -109,6 +109,16 @@ def _python(source: str, names: dict[str, Any], folder: Path) -> str:
     return out.getvalue()
 
 
+def shortened(shown: Shown) -> str:
+    """What comes out, with as much left out in the middle as the page leaves out."""
+    lines = [line.rstrip() for line in shown.got.rstrip().splitlines()]
+    wanted = shown.wanted.splitlines()
+    if "..." in wanted:
+        after = wanted[::-1].index("...")
+        lines = [*lines[: wanted.index("...")], "...", *lines[len(lines) - after :]]
+    return "\n".join(lines) + "\n"
+
+
 def main(pages: list[str]) -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     for page in map(Path, pages):
@@ -118,8 +128,7 @@ def main(pages: list[str]) -> None:
                 if not shown.agree:
                     print(f"{page}: {shown.asked.strip()}")
                     assert shown.wanted and text.count(shown.wanted) == 1, "write ... below it"
-                    lines = (line.rstrip() for line in shown.got.splitlines())
-                    text = text.replace(shown.wanted, "\n".join(lines) + "\n")
+                    text = text.replace(shown.wanted, shortened(shown))
         page.write_text(text, encoding="utf-8")
 
 

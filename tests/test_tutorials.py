@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages import blocks, execute
+from tests.pages import Shown, blocks, execute, shortened
 
 FOLDER = Path(__file__).parents[1] / "docs"
 FIRST = "tutorials/first-run"
@@ -57,3 +57,10 @@ def test_blocks_are_files_commands_and_expressions(tmp_path: Path):
     shown = list(execute(page, tmp_path))
     assert [one.got for one in shown] == ["one\n", "3\n", "4\n", "5\n"]
     assert [one.agree for one in shown] == [False, True, True, False]
+
+
+def test_what_comes_out_is_shortened_as_it_was():
+    shown = Shown("$ x", "a\n\n...\nend in runs-...\n", "b \n\nc\nd\nend in runs-1\n\n")
+    assert not shown.agree and shortened(shown) == "b\n\n...\nend in runs-1\n"
+    assert shortened(Shown("$ x", "a\n...\n", "b\nc\nd\n")) == "b\n...\n"
+    assert shortened(Shown("$ x", "a\n", "b\n\nc \n")) == "b\n\nc\n"
