@@ -63,10 +63,10 @@ def columns_of_predictions_are_documented() -> Iterator[None]:
 
     finish = Run.finish
 
-    def checked(run: Run, tables: dict, *args: object) -> None:
+    def checked(run: Run, tables: dict, *args: object, **keywords: object) -> None:
         if "predictions.parquet" in tables:
             check_columns(run.command, tables["predictions.parquet"].columns)
-        finish(run, tables, *args)  # type: ignore[arg-type]
+        finish(run, tables, *args, **keywords)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "finish", checked)
