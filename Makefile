@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# `make test CONSTRAINTS=` installs whatever versions pip takes.
+CONSTRAINTS ?= -c constraints.txt
 
-.PHONY: demo test lint benchmark clean
+.PHONY: demo test test-lowest docs dist benchmark clean
 
 demo: $(VENV)/.installed
 	$(BIN)/hyperprobe zero-shot --paired
@@ -14,6 +16,26 @@ test: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto --dist loadfile
+
+# The lowest versions that pyproject.toml allows, but of torch.
+test-lowest:
+	$(PYTHON) -m venv build/lowest
+	$(PYTHON) -c 'import re, tomllib; \
+		wants = tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]; \
+		print(*(re.sub(">=([^,]*).*", r"==\1", w) for w in wants if not w.startswith("torch>")), sep="\n")' \
+		> build/lowest.txt
+	build/lowest/bin/pip install -q -c build/lowest.txt -e '.[dev]'
+	build/lowest/bin/pytest -n auto --dist loadfile
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -W --keep-going -q docs build/docs
+
+# Both packages, with valid metadata, and small.
+dist: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m build -o dist
+	$(BIN)/twine check --strict dist/*
+	test -z "$$(find dist -size +20M)"
 
 benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.scoring
@@ -26,15 +48,19 @@ benchmark: $(VENV)/.installed-benchmarks
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt -e .
+	$(BIN)/pip install -q --no-compile $(CONSTRAINTS) -e .
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install -q --no-compile $(CONSTRAINTS) -e '.[dev]'
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install -q --no-compile $(CONSTRAINTS) -e '.[docs]'
 	touch $@
 
 $(VENV)/.installed-benchmarks: $(VENV)/.installed
-	$(BIN)/pip install -q -c constraints.txt -e '.[benchmarks]'
+	$(BIN)/pip install -q --no-compile $(CONSTRAINTS) -e '.[benchmarks]'
 	touch $@
 
 clean:

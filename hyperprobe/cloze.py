@@ -20,8 +20,8 @@ MARK = re.compile(r"(\[X\]|\[Y\]|\[V[0-9]{1,6}\])")
 class Cloze:
     """A text with one slot, `left` + slot + `right`, and the word that it asks about.
 
-    A text of two sentences that a model may be told apart says at what character of `text` the
-    `second` one begins; a space is before it.
+    Where the text has two sentences, which some models read as a pair, `second` is the index in
+    `text` at which the other one begins, after a space.
     """
 
     id: str

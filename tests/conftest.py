@@ -55,6 +55,24 @@ def shipped_vectors_are_read_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def columns_of_predictions_are_documented() -> Iterator[None]:
+    """Whatever run a test makes: its predictions have the columns that the manual says."""
+    from hyperprobe.runs.run import Run
+    from tests.columns import check_columns
+
+    finish = Run.finish
+
+    def checked(run: Run, tables: dict, *args: object, **keywords: object) -> None:
+        if "predictions.parquet" in tables:
+            check_columns(run.command, tables["predictions.parquet"].columns)
+        finish(run, tables, *args, **keywords)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "finish", checked)
+        yield
+
+
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests that look into no figure: the files are there, and nothing is drawn."""

@@ -19,20 +19,17 @@ from hyperprobe.models.load import family, load_model
 from hyperprobe.probes.lama import sources
 from hyperprobe.probes.zero_shot.probe import zero_shot
 from hyperprobe.runs.read import read_run
+from tests.pages import blocks
 
 ROOT = Path(hyperprobe.__file__).parents[1]
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-# The line before a block names its file; more follows where the package has the file already.
-BLOCK = re.compile(
-    r"^`(hyperprobe/[\w/]+\.py)`[^\n]*:\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL
-)
 Files = dict[str, str]
 
 
 def walk_through(title: str) -> Files:
     """The code of a walk-through, file by file."""
     (section,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)
-    return dict(BLOCK.findall(section))
+    return {block.file: block.text for block in blocks(section) if block.file}
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ PREDICTIONS = ("diagnostic", "model", "probe", "item", "gold_rank")
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
-    """The folder, and one row for each comparison with `COLUMNS` (percentages, points)."""
+    """The run's `folder`, and `differences`: one row for each comparison, in percent and points."""
 
     folder: Path
     differences: pd.DataFrame

@@ -79,8 +79,9 @@ def plural(noun: str) -> str:
     if space and not heads_first(noun):
         # As the library has it, but it takes a hundred times as long over two words.
         return f"{first} {plural(last)}"
+    engine = _engine()  # (a library that is not whole is no reason to guess)
     try:
-        return str(_engine().plural_noun(noun))
+        return str(engine.plural_noun(noun))
     except Exception:  # the library fails in many ways on what is no word: "-of-"
         return f"{noun}s"
 

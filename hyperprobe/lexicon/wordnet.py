@@ -21,14 +21,18 @@ FILES = (
 )
 
 
-@cache
 def open_wordnet(folder: Path | None = None) -> Any:
-    """An nltk `WordNetCorpusReader` on `folder`, or on the extract that ships.
+    """An nltk `WordNetCorpusReader` on `folder`, or on the extract that ships; each is read once.
 
     `folder` may be the database of an installed WordNet 3.0 (with or without
     `lexnames`), or what `nltk.download("wordnet")` leaves: a folder or its
     `wordnet.zip`. Raises `UserError` when it is neither.
     """
+    return _open(folder)  # (a cache would tell no argument from None)
+
+
+@cache
+def _open(folder: Path | None) -> Any:
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 

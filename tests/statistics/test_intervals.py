@@ -27,7 +27,11 @@ def test_an_interval_holds_its_mean_and_ignores_order(values: list[bool]):
 def test_the_interval_is_scipys():
     values = np.random.default_rng(3).random(300) < 0.6
     theirs = bootstrap(
-        (values.astype(float),), np.mean, method="percentile", n_resamples=4000, rng=1
+        (values.astype(float),),
+        np.mean,
+        method="percentile",
+        n_resamples=4000,
+        random_state=np.random.default_rng(1),
     ).confidence_interval
     low, high = bootstrap_interval(values)
     assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
