@@ -2,20 +2,24 @@
 
     python -m benchmarks.scoring [--lama FOLDER] [--facts 1000]
 
-One process, one random-weight model of BERT-base's size, the same facts for
-all. Prints facts per second, the ratio to the plain reference protocol, the
-share of the bare encoder's speed, and the peak of memory above the model's own.
+One random-weight model of BERT-base's size and the same facts for all, each rival in a process of
+its own (how memory is allocated is a part of the speed), round after round. Prints processor time
+a fact, ratios to LAMA's protocol and to the bare encoder with their least and greatest over the
+rounds, and the peak of memory above the model's own.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import gc
-import threading
+import json
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import torch
 from transformers import BertForMaskedLM, BertTokenizer, pipeline
@@ -101,11 +105,10 @@ def minicons_ranks(
     return ranks
 
 
-def bare_encoder(model: MaskedModel, facts: Sequence[Fact]) -> list:
+def bare_encoder(model: BertForMaskedLM, tokenizer: BertTokenizer, facts: Sequence[Fact]) -> list:
     """The limit: the encoder alone over the same tokens, in the same batches, no head."""
-    rows = sorted(
-        (row.ids for row in model._encode([c for c, _ in facts], 1)), key=len, reverse=True
-    )
+    texts = [cloze.fill(tokenizer.mask_token) for cloze, _ in facts]
+    rows = sorted(tokenizer(texts)["input_ids"], key=len, reverse=True)
     start = 0
     with torch.inference_mode():
         while start < len(rows):
@@ -116,127 +119,128 @@ def bare_encoder(model: MaskedModel, facts: Sequence[Fact]) -> list:
             for i, row in enumerate(batch):
                 ids[i, : len(row)] = torch.tensor(row)
                 attention[i, : len(row)] = 1
-            model.model.base_model(input_ids=ids, attention_mask=attention)
+            model.base_model(input_ids=ids, attention_mask=attention)
     return []
 
 
-class PeakMemory:
-    """The most resident memory above that at the start, in MB, looked at every 5 ms."""
-
-    def __enter__(self) -> PeakMemory:
-        gc.collect()
-        ctypes.CDLL(None).malloc_trim(0)  # what earlier rivals freed shall not hide our growth
-        self._before, self._peak, self._stop = self._resident(), 0.0, False
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop = True
-        self._thread.join()
-
-    @staticmethod
-    def _resident() -> float:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
-
-    def _watch(self) -> None:
-        while not self._stop:
-            self._peak = max(self._peak, self._resident() - self._before)
-            time.sleep(0.005)
-
-    @property
-    def megabytes(self) -> float:
-        return self._peak
+REFERENCE, LIMIT = "reference protocol, restated", "bare encoder (the limit)"
+BF16 = "hyperprobe, bf16"
 
 
-def measure(run: Callable[[], list]) -> tuple[float, float, list]:
-    """Seconds, megabytes and the answer of one run."""
-    with PeakMemory() as memory:
-        started = time.perf_counter()
-        ranks = run()
-        seconds = time.perf_counter() - started
-    return seconds, memory.megabytes, ranks
+def rivals() -> dict[str, Callable[[Any, Any, Sequence[Fact], CandidateSet], list]]:
+    """Name -> ranks of the gold words of facts, from the weights and their tokenizer."""
+
+    asked: list[MaskedModel] = []  # made once, and with it the candidates' tokens
+
+    def ours(model: Any, tokenizer: Any, facts: Sequence[Fact], candidates: CandidateSet) -> list:
+        if not asked:
+            asked.append(MaskedModel("random-bert-base", model, tokenizer, {}))
+        return hyperprobe_ranks(asked[0], facts, candidates)
+
+    return {
+        LIMIT: lambda model, tokenizer, facts, _: bare_encoder(model, tokenizer, facts),
+        "hyperprobe": ours,
+        BF16: ours,
+        REFERENCE: reference_ranks,
+        "transformers fill-mask pipeline": pipeline_ranks,
+        "minicons": minicons_ranks,
+    }
+
+
+def measured(name: str, given: argparse.Namespace) -> dict[str, Any]:
+    """One run of a rival: its ranks, seconds a fact, and MB above the model's own."""
+    torch.set_num_threads(given.threads)
+    if given.lama:
+        facts, candidates = lama_facts(given.lama, given.facts, given.seed)
+    else:
+        facts, candidates = hypernymy_facts(given.facts, given.seed)
+    weights, tokenizer = random_bert_base(candidates, given.layers)
+    run = rivals()[name]
+    if run is pipeline_ranks:
+        facts = facts[:PIPELINE_FACTS]
+    if name == BF16:
+        weights = weights.bfloat16()
+    run(weights, tokenizer, facts[:32] if run is not pipeline_ranks else facts[:1], candidates)
+    before = _peak()
+    clock, processor = time.perf_counter(), time.process_time()
+    ranks = run(weights, tokenizer, facts, candidates)
+    processor, clock = time.process_time() - processor, time.perf_counter() - clock
+    return {
+        "ranks": ranks,
+        "cpu": processor / len(facts),
+        "wall": clock / len(facts),
+        "memory": _peak() - before,
+    }
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def run_alone(name: str, given: argparse.Namespace) -> dict[str, Any]:
+    """`measured` in a process of its own. Raises `ImportError` if it fails."""
+    words = [f"--{key}={value}" for key, value in vars(given).items() if value is not None]
+    command = [sys.executable, "-m", "benchmarks.scoring", *words, f"--only={name}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ImportError(done.stderr.strip().splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lama", type=Path, help="a folder with data/ and vocab/ as LAMA has them")
-    parser.add_argument("--facts", type=int, default=1000, help="facts that all are timed on")
-    parser.add_argument("--memory-facts", type=int, default=5000, help="facts for our own memory")
+    parser.add_argument("--facts", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--layers", type=int, default=12, help="of BERT-base's 12")
-    arguments = parser.parse_args(words)
-    torch.set_num_threads(arguments.threads)
-    if arguments.lama:
-        many, candidates = lama_facts(arguments.lama, arguments.memory_facts, arguments.seed)
-    else:
-        many, candidates = hypernymy_facts(arguments.memory_facts, arguments.seed)
-    facts = many[: arguments.facts]
-    weights, tokenizer = random_bert_base(candidates, arguments.layers)
-    ours = MaskedModel("random-bert-base", weights, tokenizer, {})
-    warm = facts[:32]
-    bare_encoder(ours, warm)
-    hyperprobe_ranks(ours, warm, candidates)
-
-    timings: list[tuple[str, float, float]] = []
-    answers: dict[str, list] = {}
-    rivals: list[tuple[str, Callable[[], list]]] = [
-        ("bare encoder (the limit)", lambda: bare_encoder(ours, facts)),
-        ("hyperprobe", lambda: hyperprobe_ranks(ours, facts, candidates)),
-        (
-            "reference protocol, restated",
-            lambda: reference_ranks(weights, tokenizer, facts, candidates),
-        ),
-        (
-            "transformers fill-mask pipeline",
-            lambda: pipeline_ranks(weights, tokenizer, facts[:PIPELINE_FACTS], candidates),
-        ),
-        ("minicons", lambda: minicons_ranks(weights, tokenizer, facts, candidates)),
-    ]
-    for name, run in rivals:
-        try:
-            seconds, megabytes, answers[name] = measure(run)
-        except ImportError as error:
-            print(f"{name}: left out, {error}")
-            continue
-        timings.append((name, (len(answers[name]) or len(facts)) / seconds, megabytes))
-    _, megabytes, _ = measure(lambda: hyperprobe_ranks(ours, many, candidates))
-    timings.append((f"hyperprobe, {len(many)} facts", float("nan"), megabytes))
-    half = MaskedModel("random-bert-base", weights.bfloat16(), tokenizer, {})
-    hyperprobe_ranks(half, warm, candidates)
-    seconds, megabytes, _ = measure(lambda: hyperprobe_ranks(half, facts, candidates))
-    timings.append(("hyperprobe, bf16", len(facts) / seconds, megabytes))
-
-    speed = {name: rate for name, rate, _ in timings}
-    reference, limit = (
-        speed["reference protocol, restated"],
-        speed["bare encoder (the limit)"],
-    )
+    parser.add_argument("--only", help="run this rival once, and print what was measured as JSON")
+    given = parser.parse_args(words)
+    if given.only:
+        print(json.dumps(measured(given.only, given)))
+        return
+    found: dict[str, list[dict[str, Any]]] = {}
+    for _ in range(given.rounds):
+        for name in rivals():
+            try:
+                found.setdefault(name, []).append(run_alone(name, given))
+            except ImportError as error:
+                print(f"{name}: left out, {error}")
+    found = {name: rounds for name, rounds in found.items() if rounds}
     print_table(
-        f"Ranking {len(facts)} facts over {len(candidates)} candidates, "
-        f"{arguments.threads} threads, fp32 unless said",
-        ["", "facts/s", "x reference", "x bare encoder", "peak MB above the model"],
+        f"Ranking {given.facts} facts, {given.threads} threads, {given.rounds} rounds, fp32 unless "
+        "said",
+        ["", "CPU ms a fact", "x reference", "x bare encoder", "x reference, clock", "MB"],
         [
             [
                 name,
-                "" if rate != rate else f"{rate:.1f}",
-                "" if rate != rate else f"{rate / reference:.2f}",
-                "" if rate != rate else f"{rate / limit:.2f}",
-                f"{megabytes:.0f}",
+                f"{1000 * median(run['cpu'] for run in rounds):.1f}",
+                _ratio(found[REFERENCE], rounds, "cpu"),
+                _ratio(found[LIMIT], rounds, "cpu"),
+                _ratio(found[REFERENCE], rounds, "wall"),
+                f"{max(run['memory'] for run in rounds):.0f}",
             ]
-            for name, rate, megabytes in timings
+            for name, rounds in found.items()
         ],
     )
     # The reference and pipeline keep ties in another order; with random weights there are none.
-    expected = answers["hyperprobe"]
-    for name in answers:
-        if answers[name] and name != "hyperprobe":
+    expected = found["hyperprobe"][0]["ranks"]
+    for name, rounds in found.items():
+        ranks = rounds[0]["ranks"]
+        if ranks and not name.startswith("hyperprobe"):
             same = sum(
                 a == b or (b == 0 and a > REFERENCE_TOP)
-                for a, b in zip(expected, answers[name], strict=False)
+                for a, b in zip(expected, ranks, strict=False)
             )
-            print(f"{name}: {same} of {len(answers[name])} ranks equal hyperprobe's")
+            print(f"{name}: {same} of {len(ranks)} ranks equal hyperprobe's")
+
+
+def _ratio(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]], key: str) -> str:
+    """How many times as long the first takes, round by round: the median, least and greatest."""
+    ratios = [a[key] / b[key] for a, b in zip(first, second, strict=True)]
+    return f"{median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}]"
 
 
 if __name__ == "__main__":

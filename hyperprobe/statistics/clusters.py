@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from hyperprobe.statistics.intervals import CONFIDENCE, N_RESAMPLES, interval, wilson_interval
+from hyperprobe.statistics.intervals import (
+    CONFIDENCE,
+    interval,
+    resampled_totals,
+    wilson_interval,
+)
 
 SMALLEST_VARIANCE = 1e-15  # below it a mean is of equal numbers, but for rounding
 
@@ -37,10 +42,8 @@ def bootstrap_over(values: ArrayLike, clusters: ArrayLike, seed: int = 0) -> tup
     pairs, counts = np.unique(
         np.stack([totals[order], sizes[order]], axis=1), axis=0, return_counts=True
     )
-    random = np.random.default_rng(seed)
-    # How often each distinct (total, size) is drawn: few of them, however many clusters.
-    drawn = random.multinomial(counts.sum(), counts / counts.sum(), N_RESAMPLES)
-    sums = drawn @ pairs
+    # (of few distinct totals and sizes, however many clusters)
+    sums = resampled_totals(counts, pairs, np.random.default_rng(seed))
     return interval(sums[:, 0] / sums[:, 1])
 
 

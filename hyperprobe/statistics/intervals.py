@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
-FEW = 20
-AT_ONCE = 500_000  # values drawn
+FEW, FEW_SHARE = 20, 1 / 50  # distinct values, and their share of all values
+AT_ONCE, COUNTS_AT_ONCE = 500_000, 4_000_000  # values, or how often each comes, drawn
 
 
 def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
@@ -24,14 +24,28 @@ def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     distinct, counts = np.unique(values, return_counts=True)
     random, n = np.random.default_rng(seed), len(values)
     means: NDArray[np.float64]
-    if len(distinct) <= FEW:
-        means = random.multinomial(n, counts / n, N_RESAMPLES) @ distinct / n
+    if len(distinct) <= max(FEW, FEW_SHARE * n):
+        means = resampled_totals(counts, distinct, random) / n
     else:
         step = max(1, AT_ONCE // n)
         sizes = [(min(step, N_RESAMPLES - i), n) for i in range(0, N_RESAMPLES, step)]
         drawn = (random.integers(0, n, size, dtype=np.int32) for size in sizes)
         means = np.concatenate([values[indices].mean(axis=1) for indices in drawn])
     return means
+
+
+def resampled_totals(
+    counts: NDArray[np.int64], values: NDArray[np.float64], random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Sums [n_resamples, ...] of bootstrap samples in which `values` [n_distinct, ...] came
+    `counts` times.
+
+    Draws how often each comes, some samples at once: their number changes no draw.
+    """
+    n = counts.sum()
+    step = max(1, COUNTS_AT_ONCE // len(counts))
+    sizes = [min(step, N_RESAMPLES - i) for i in range(0, N_RESAMPLES, step)]
+    return np.concatenate([random.multinomial(n, counts / n, size) @ values for size in sizes])
 
 
 def interval(statistics: NDArray[np.float64]) -> tuple[float, float]:

@@ -31,7 +31,8 @@ def test_scoring(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     monkeypatch.setattr(scoring, "hypernymy_facts", lambda n, seed: (few[:n], WORDS))
     monkeypatch.setattr(scoring, "PIPELINE_FACTS", 2)
     monkeypatch.setattr(facts, "BERT_BASE_VOCABULARY", 200)
-    scoring.main(["--facts", "4", "--memory-facts", "6", "--layers", "1", "--threads", "1"])
+    monkeypatch.setattr(scoring, "run_alone", scoring.measured)  # in this process
+    scoring.main(["--facts", "4", "--rounds", "2", "--layers", "1", "--threads", "1"])
     out = capsys.readouterr().out
     assert "hyperprobe, bf16" in out
     assert "reference protocol, restated: 4 of 4 ranks equal hyperprobe's" in out

@@ -6,7 +6,13 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom, bootstrap
 
 from hyperprobe.statistics.columns import share_columns
-from hyperprobe.statistics.intervals import interval, mcnemar_exact, resampled_means
+from hyperprobe.statistics.intervals import (
+    N_RESAMPLES,
+    interval,
+    mcnemar_exact,
+    resampled_means,
+    resampled_totals,
+)
 
 
 def bootstrap_interval(values: ArrayLike, seed: int = 0) -> tuple[float, float]:
@@ -64,3 +70,21 @@ def test_mcnemar_by_hand():
     assert mcnemar_exact(a, b) == (6, 1, pytest.approx(2 * binom.cdf(1, 7, 0.5)))
     with pytest.raises(ValueError, match="different items"):
         mcnemar_exact([1], [1, 0])
+
+
+def test_many_draws_are_the_same_in_any_blocks(monkeypatch: pytest.MonkeyPatch):
+    counts, values = np.array([3, 5, 2, 90]), np.array([[0.0], [1.0], [0.5], [0.25]])
+    whole = resampled_totals(counts, values, np.random.default_rng(1))
+    monkeypatch.setattr("hyperprobe.statistics.intervals.COUNTS_AT_ONCE", 100)
+    blocks = resampled_totals(counts, values, np.random.default_rng(1))
+    assert np.array_equal(whole, blocks) and whole.shape == (N_RESAMPLES, 1)
+
+
+def test_counts_and_indices_draw_from_the_same_distribution(monkeypatch: pytest.MonkeyPatch):
+    ranks = np.random.default_rng(0).geometric(0.1, 5000)
+    by_counts = interval(resampled_means(1 / ranks))
+    monkeypatch.setattr("hyperprobe.statistics.intervals.FEW_SHARE", 0)
+    by_indices = interval(resampled_means(1 / ranks))
+    assert by_counts != by_indices
+    assert by_counts == pytest.approx(by_indices, abs=1e-3)
+    assert by_counts[1] - by_counts[0] == pytest.approx(by_indices[1] - by_indices[0], rel=0.05)
