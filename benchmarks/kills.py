@@ -4,7 +4,7 @@
 
 The models are a masked one, a causal one, a seq2seq one with random weights, and the
 embedded one; the study runs in forks of this process, which are killed with SIGKILL. With
-`--ray` the forks are drivers of a cluster of two nodes, of which one is lost halfway.
+`--ray` they are drivers of a cluster of two nodes, of which one is lost halfway.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import argparse
 import os
 import random
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,20 +23,23 @@ from typing import Any
 
 from benchmarks.models import save_bert, save_gpt2, save_t5
 from hyperprobe.diagnostic.files import load_diagnostic
-from hyperprobe.engines.cluster import Cluster
 from hyperprobe.studies.study import study
 
 MODELS = ("embedded", "bert", "gpt2", "t5")
 SMALL_BERT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
-def start(path: Path, results: Path, cluster: Cluster | None = None) -> int:
-    """The study in a fork: its process id."""
+def start(path: Path, results: Path, address: str = "") -> int:
+    """The study in a fork (on a cluster: in a process of its own): its process id."""
+    if address:
+        words = ["study", str(path), "--results", str(results), "--ray", address]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen([sys.executable, "-m", "hyperprobe", *words], **quiet).pid
     child = os.fork()
     if child:
         return child
     try:
-        study(path, results, cluster=cluster)
+        study(path, results)
         os._exit(0)
     finally:
         os._exit(1)
@@ -48,7 +53,7 @@ class TwoNodes:
 
         self._nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 1})
         self._second: Any = self._nodes.add_node(num_cpus=1)
-        self.cluster = Cluster(self._nodes.address)
+        self.address: str = self._nodes.address
 
     def lose_one(self) -> None:
         """End the second node, as a machine that is switched off."""
@@ -107,17 +112,17 @@ def main(words: Sequence[str] | None = None) -> None:
         n_cells = len(cells_of(folder / "whole"))
 
         nodes = TwoNodes() if arguments.ray else None
-        cluster = nodes.cluster if nodes else None
+        address = nodes.address if nodes else ""
         if nodes:  # a driver takes as long to begin as some cells take
             began = time.monotonic()
-            os.waitpid(start(path, folder / "on-cluster", cluster), 0)
+            os.waitpid(start(path, folder / "on-cluster", address), 0)
             took = time.monotonic() - began
             same(folder / "on-cluster", expected)
         seen: dict[str, tuple[int, int]] = {}
         lost = redone = kills = rounds = finished = 0
         results = folder / "round0"
         while kills < arguments.kills:
-            child = start(path, results, cluster)
+            child = start(path, results, address)
             time.sleep(moments.uniform(0, took / 4))
             os.kill(child, signal.SIGKILL)
             _, status = os.waitpid(child, 0)
@@ -129,7 +134,7 @@ def main(words: Sequence[str] | None = None) -> None:
             if nodes and kills == arguments.kills // 2:
                 nodes.lose_one()
             if not os.WIFSIGNALED(status) or (len(seen) == n_cells and moments.random() < 0.3):
-                os.waitpid(start(path, results, cluster), 0)
+                os.waitpid(start(path, results, address), 0)
                 final = cells_of(results)
                 lost += len(set(seen) - set(final))
                 redone += sum(final[cell] != made for cell, made in seen.items() if cell in final)
@@ -137,7 +142,7 @@ def main(words: Sequence[str] | None = None) -> None:
                 finished += 1
                 rounds += 1
                 results, seen = folder / f"round{rounds}", {}
-        os.waitpid(start(path, results, cluster), 0)
+        os.waitpid(start(path, results, address), 0)
         final = cells_of(results)
         lost += len(set(seen) - set(final))
         redone += sum(final[cell] != made for cell, made in seen.items() if cell in final)

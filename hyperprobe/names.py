@@ -56,6 +56,16 @@ def as_given(name: str) -> str:
     return f"{name}={_TARGETS[name]}" if name in _TARGETS else name
 
 
+def targets() -> dict[str, str]:
+    """NAME -> PATH of all that were given as NAME=PATH, for `use_targets` in another process."""
+    return dict(_TARGETS)
+
+
+def use_targets(given: dict[str, str]) -> None:
+    """From now on these names mean what they mean in the process that said `targets`."""
+    _TARGETS.update(given)
+
+
 def _exists(name: str) -> bool:
     return os.path.exists(name)  # noqa: PTH110 (Path.exists fails for some names)
 
@@ -123,7 +133,7 @@ def served(name: str) -> Served | None:
 
     Raises `UserError` for one that says something else, without repeating what may be a secret.
     """
-    name = name.removeprefix(RANDOM)
+    name = target(name).removeprefix(RANDOM)
     if not name.startswith(OPENAI):
         return None
     url, _, rest = name.removeprefix(OPENAI).partition("#")

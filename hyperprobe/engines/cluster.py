@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import hyperprobe
 from hyperprobe.errors import UserError
+from hyperprobe.names import targets, use_targets
 from hyperprobe.progress import say
 from hyperprobe.runs.jobs import Cell, Job, LastLoaded
 from hyperprobe.runs.run import Computed, measured
@@ -40,7 +41,13 @@ class Cluster:
 class Worker:
     """A process of the cluster that computes cells, and holds the model it was last asked for."""
 
-    def __init__(self, jobs: Sequence[Job[Any]], identify: Callable[[str], Any]) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[Job[Any]],
+        identify: Callable[[str], Any],
+        given_names: dict[str, str],
+    ) -> None:
+        use_targets(given_names)
         self._jobs = jobs
         self._identify = identify
         self._models = LastLoaded()
@@ -142,7 +149,7 @@ def _drive(
     hosts: dict[Any, str] = {}
 
     def start() -> None:
-        worker = make(shared, identify)
+        worker = make(shared, identify, targets())
         starting[worker.about.remote()] = worker
 
     def give(worker: Any) -> None:
