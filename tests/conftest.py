@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's library is imported
+os.environ.pop("COLUMNS", None)  # workers of pytest-xdist have one
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread for each
     os.environ["OMP_NUM_THREADS"] = "1"  # read when torch and numpy are imported
 

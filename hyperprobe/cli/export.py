@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hyperprobe.cli.common import ArticlePolicy, Diagnostics, app, say
+from hyperprobe.cli.common import App, ArticlePolicy, Diagnostics, app, say
 from hyperprobe.options import Article, ExportedProbes
 
-export_app = typer.Typer(help="Sets and runs in the formats of other tools.", rich_markup_mode=None)
+export_app = App(help="Sets and runs in the formats of other tools.", rich_markup_mode=None)
 app.add_typer(export_app, name="export")
 
 

@@ -48,6 +48,7 @@ def load_language_model(
         if missing:
             raise UserError(_explain_missing(name, config, missing))
     else:
+        _check_size(name, config)
         with torch.device("meta"):
             model = _of_config(name, config, made.auto_class, options)
     check_ids(name, model, tokenizer)
@@ -192,6 +193,7 @@ def _read_weights(
 
 def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions) -> Any:
     """A model of this configuration on its device, with random weights of a fixed seed."""
+    _check_size(name, config)
     device = plan(name, config, auto_class, options, _device(options.device))
     with torch.random.fork_rng():
         torch.manual_seed(RANDOM_SEED)
@@ -205,7 +207,6 @@ def _of_config(name: str, config: Any, auto_class: str, options: ModelOptions) -
     """A model of this configuration as it is before it is trained."""
     import transformers
 
-    _check_size(name, config)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

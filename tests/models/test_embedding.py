@@ -68,7 +68,7 @@ def by_hand(model, tokenizer, sentence: str, spelt: str) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["bert", "bare", "roberta", "albert", "gpt2", "t5"])
 def test_vectors_are_the_mean_over_the_pieces(name: str, encoders: dict[str, Path]):
-    model, tokenizer, _ = load_encoder(str(encoders[name]))
+    model, tokenizer, *_ = load_encoder(str(encoders[name]))
     mentions = [find_word(word, sentence) for word, sentence, _ in SENTENCES]
     ours = encode(model, tokenizer, mentions)[0]
     for (_, sentence, spelt), vector in zip(SENTENCES, ours, strict=True):
@@ -76,7 +76,7 @@ def test_vectors_are_the_mean_over_the_pieces(name: str, encoders: dict[str, Pat
 
 
 def test_layers_and_their_sums(encoders: dict[str, Path]):
-    model, tokenizer, _ = load_encoder(str(encoders["bert"]))
+    model, tokenizer, *_ = load_encoder(str(encoders["bert"]))
     mentions = [find_word("robin", "A robin is a bird.")] * 2
     single = encode(model, tokenizer, mentions, [(0,), (1,), (2,), (-1,)])
     assert single.shape == (4, 2, 32) and (single[2] == single[3]).all()
@@ -89,7 +89,7 @@ def test_layers_and_their_sums(encoders: dict[str, Path]):
 
 
 def test_the_same_numbers_on_one_and_two_threads(encoders: dict[str, Path]):
-    model, tokenizer, _ = load_encoder(str(encoders["roberta"]))
+    model, tokenizer, *_ = load_encoder(str(encoders["roberta"]))
     mentions = [find_word(word, sentence) for word, sentence, _ in SENTENCES * 9]
     before = torch.get_num_threads()
     results = []
@@ -124,7 +124,7 @@ def test_a_sentence_without_its_word(sentence: str):
 
 
 def test_a_long_sentence_is_cut_around_the_word(encoders: dict[str, Path]):
-    model, tokenizer, _ = load_encoder(str(encoders["gpt2"]))  # reads 64 tokens
+    model, tokenizer, *_ = load_encoder(str(encoders["gpt2"]))  # reads 64 tokens
     before, after = "the snow " * 90, "in a tree " * 70
     ours = encode(model, tokenizer, [find_word("robin", f"{before}(robin), {after}")])[0, 0]
     best = None
@@ -138,7 +138,7 @@ def test_a_long_sentence_is_cut_around_the_word(encoders: dict[str, Path]):
 
 
 def test_the_word_may_stand_at_the_end_of_a_long_sentence(encoders: dict[str, Path]):
-    model, tokenizer, _ = load_encoder(str(encoders["bert"]))
+    model, tokenizer, *_ = load_encoder(str(encoders["bert"]))
     sentence = "the snow " * 300 + "robin"
     vector = encode(model, tokenizer, [find_word("robin", sentence)])[0, 0]
     short = encode(model, tokenizer, [find_word("robin", "the snow " * 10 + "robin")])[0, 0]
@@ -146,7 +146,7 @@ def test_the_word_may_stand_at_the_end_of_a_long_sentence(encoders: dict[str, Pa
 
 
 def test_words_that_cannot_be_encoded(encoders: dict[str, Path]):
-    model, tokenizer, _ = load_encoder(str(encoders["gpt2"]))
+    model, tokenizer, *_ = load_encoder(str(encoders["gpt2"]))
     with pytest.raises(UserError, match="alone is longer than the 64 tokens"):
         encode(model, tokenizer, [find_word("x" * 500, "x" * 500)])
     with pytest.raises(UserError, match="leaves nothing of"):

@@ -57,7 +57,7 @@ def ask(name: str) -> Any:
 
 
 def encode_one(name: str) -> Any:
-    model, tokenizer, _ = load_encoder(name)
+    model, tokenizer, *_ = load_encoder(name)
     return encode(model, tokenizer, [find_word("robin", "a robin is a bird .")], [LAST], name)
 
 

@@ -66,9 +66,8 @@ def test_a_run_with_a_loaded_model_equals_that_with_its_folder(
         for name, models in (("loaded", [both]), ("folder", folder))
     }
     (name,) = model_names(both)
-    renamed = results["loaded"].predictions.replace(
-        {f"{prefix}{name}": f"{prefix}{folder}" for prefix in ("", *CONTROL_PREFIXES)}
-    )
+    names = {f"{prefix}{name}": f"{prefix}{folder}" for prefix in ("", *CONTROL_PREFIXES)}
+    renamed = results["loaded"].predictions.replace({"model": names})
     pd.testing.assert_frame_equal(renamed, results["folder"].predictions)
     # A model of equal weights finds the run again, and asks nothing.
     monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.load_model", None)

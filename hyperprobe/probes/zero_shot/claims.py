@@ -82,10 +82,15 @@ def systematic_sentence(model: str, in_both: pd.Series | None, related: pd.Serie
     """Whether success is systematic, and by what."""
     if in_both is None or related is None:
         return f"{model} has no control prompt or only one number: nothing can be said."
+    odds = (
+        "no odds ratio, since no category has both hits and misses in each number"
+        if pd.isna(related["odds_ratio"])
+        else f"common odds ratio within categories {related['odds_ratio']:.1f} "
+        f"{_ends(related, 'odds_ratio')}, p {format_p_value(related['p_holm'])}"
+    )
     numbers = (
-        f"common odds ratio within categories {related['odds_ratio']:.1f} "
-        f"{_ends(related, 'odds_ratio')}, p {format_p_value(related['p_holm'])}; the question adds "
-        f"{in_both['adds']:+.1f} points {_ends(in_both, 'adds')} to the paired probe"
+        f"{odds}; the question adds {in_both['adds']:+.1f} points {_ends(in_both, 'adds')} to the "
+        "paired probe"
     )
     if is_systematic(in_both, related):
         return f"{model} is right in the plural where it is in the singular: {numbers}."

@@ -396,7 +396,7 @@ def test_prompts_from_the_command_line(tmp_path: Path, tiny_models: dict[str, Pa
     source, model = str(write_source(tmp_path / "facts", 1)), str(tiny_models["bert"])
     command = ["prompts", "--model", model, "--source", source, "--control", "none", "--control",
                "random-model", "--method", "autoprompt", "--steps", "1"]  # fmt: skip
-    done = run(tmp_path, *command)
+    done = run(tmp_path, *command, COLUMNS="200")
     assert done.returncode == 0, done.stderr
     for text in ("autoprompt random-model", "class-prior", "naive-bayes", "of what is right",
                  "easy", "uhn", "facts: no pair of train or dev is in test"):  # fmt: skip

@@ -41,6 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ZeroShotResult:
         patch.setattr(ask, "EMBEDDED_VECTORS", ())
         patch.setattr(ask, "load_model", lambda name, options: named(name, LEARNT[name]))
         patch.setattr(probe, "identify", lambda name: {"name": name})
+        patch.setattr(probe, "touching_settings", lambda names, trust: {"pll"})
         return zero_shot(list(LEARNT), EXTENDED, results=tmp_path_factory.mktemp("results"))
 
 
