@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.3.0.dev1"
+__version__ = "0.3.0.dev2"
 
 if TYPE_CHECKING:
     from hyperprobe.analysis.analyze import AnalysisResult, analyze

@@ -21,6 +21,8 @@ _SPECIAL = frozenset(
     "general martial major of in on at by for to with from de la du and or a an the".split()
 )
 
+LONGEST_NOUN = 200  # letters; the library's time grows with their square
+
 
 @cache
 def _engine() -> Any:
@@ -79,6 +81,8 @@ def plural(noun: str) -> str:
     if space and not heads_first(noun):
         # As the library has it, but it takes a hundred times as long over two words.
         return f"{first} {plural(last)}"
+    if len(noun) > LONGEST_NOUN:
+        return f"{noun}s"
     engine = _engine()  # (a library that is not whole is no reason to guess)
     try:
         return str(engine.plural_noun(noun))
