@@ -103,7 +103,7 @@ def test_training_is_the_same_bit_for_bit(
     ):
         assert one.equal(other), name
     assert len(losses(expected)) == N_STEPS and losses(recorder) == losses(expected)
-    assert loaded._LOADED == before  # no name is left of weights that have changed
+    assert before == loaded._LOADED  # no name is left of weights that have changed
 
     folder = tmp_path / "probed" / "hyperprobe"
     steps = pd.read_csv(folder / "steps.csv")
