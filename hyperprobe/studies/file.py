@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
+from inspect import Parameter, signature
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -32,6 +33,7 @@ from hyperprobe.names import EMBEDDED, at_revision, file_family, split_revision
 from hyperprobe.options import StudyKeywords
 from hyperprobe.probes.zero_shot.tables import SETTINGS
 
+_NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 ZERO_SHOT = "zero-shot"
 # A file without a table for a probe is about zero-shot, and has its options at the top.
 AT_THE_TOP = ("diagnostics", "controls", "settings")
@@ -91,6 +93,10 @@ def read_study(path: Path) -> StudyFile:
         where = f"{path}, [{name}]" if name in document else str(path)
         options, table = options_of(known[name]), check(dict[str, Any], table, where)
         _check_keys(where, "option", table, tuple(options.model_fields))
+        for parameter in signature(known[name]).parameters.values():
+            needed = parameter.default is Parameter.empty and parameter.kind in _NAMED
+            if needed and parameter.name not in table:
+                raise UserError(f"{where}: no {parameter.name}: the probe needs it")
         given = _given(check(options, table, where))
         models = given.get("models", shared.models)
         if models is None and shared.revisions:

@@ -185,6 +185,7 @@ def test_files_of_one_name_do_not_overwrite_each_other(models: list[str], tmp_pa
             r"\[lama\]: unknown option source: choose from models",
         ),
         ("[lama]\nlowercase = 1", "lowercase: should be a valid boolean, not 1"),
+        ("[pairs]", r"bad.toml, \[pairs\]: no files: the probe needs it"),
         ("lama = 'trex'", r"\[lama\]: should be a valid dictionary"),
         ("[prompts.search]\nstep = 3", "search.step: Extra inputs are not permitted"),
         ("[lama]\n[settings]", r"settings belongs to one probe: move it into \[zero-shot\]"),
