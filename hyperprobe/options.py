@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypedDict, get_args
@@ -115,14 +115,16 @@ class ModelOptions:
         """What of it decides numbers: all but the device, batches and how servers are reached."""
         return {name: value for name, value in asdict(self).items() if name not in NO_NUMBERS}
 
-    def identity_of(self, settings: Iterable[str]) -> dict[str, Any]:
-        """The same where `settings` are those that touch a model of the run (see
-        `families.Family`): scoring options that touch none count as if they were not given."""
-        touched, default = set(settings), ModelOptions().identity()
-        return {
-            name: default[name] if name in SCORING and name not in touched else value
-            for name, value in self.identity().items()
-        }
+    def identity_of(self, settings: Callable[[], Iterable[str]]) -> dict[str, Any]:
+        """The same where `settings()` are those that touch a model of the run (see
+        `families.Family`): scoring options that touch none count as if they were not given.
+
+        `settings` is called only if one was given, as it loads what reads configurations.
+        """
+        asked, default = self.identity(), ModelOptions().identity()
+        given = {name for name in SCORING if asked[name] != default[name]}
+        touched = set(settings()) if given else set()
+        return asked | {name: default[name] for name in given - touched}
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -26,6 +26,7 @@ TORCH_DTYPES = {
     "int8": torch.bfloat16,  # of what is not quantized
 }
 RANDOM_SEED = 0
+SMALL = 256_000_000  # bytes of weights that every machine holds
 MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
 
 
@@ -162,7 +163,9 @@ def _read_weights(
     check_shards(name, Path(place.folder))
     if random:
         return _draw_weights(name, config, auto_class, options), []
-    device = plan(name, config, auto_class, options, _device(options.device))
+    device = _device(options.device)
+    if not _is_small(place):
+        device = plan(name, config, auto_class, options, device)
     placed = _spread() if device == SPREAD else {}
     quantized = {}
     if options.dtype == "int8":
@@ -189,6 +192,12 @@ def _read_weights(
     if not getattr(model, "hf_device_map", None):
         model = to_device(model, device)
     return model, sorted(report["missing_keys"])
+
+
+def _is_small(place: Source) -> bool:
+    """Whether the weights are in files here of too few bytes to be counted before loading."""
+    files = list(Path(place.folder).glob("*.safetensors")) if place.local else []
+    return bool(files) and sum(file.stat().st_size for file in files) < SMALL
 
 
 def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions) -> Any:

@@ -45,6 +45,10 @@ class Once(Generic[Result]):
             self._made[names] = self._make(*names)
         return self._made[names]
 
+    def keep(self, made: Result, *names: str) -> None:
+        """The result for `names`, where the caller has it anyway."""
+        self._made.setdefault(names, made)
+
     def __reduce__(self) -> tuple[type[Once[Result]], tuple[Callable[..., Result]]]:
         return Once, (self._make,)
 

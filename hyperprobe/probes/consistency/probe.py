@@ -115,7 +115,7 @@ def plan_consistency(
     settings = {
         "models": ids,
         "diagnostics": {name: of_set.digest for name, of_set in sets.items()},
-        **options.identity_of(touching_settings(names, options.trust_remote_code)),
+        **options.identity_of(partial(touching_settings, names, options.trust_remote_code)),
     }
     run = Run(results, "consistency", settings, given)
     cells = [

@@ -90,7 +90,7 @@ def plan_pairs(
         "files": {pair_set.name: file_digest(path) for path, pair_set in sets.items()},
         "scores": {str(path): file_digest(path) for path in scores},
         "hearst": None if counts is None else file_digest(counts),
-        **options.identity_of(touching_settings(models, options.trust_remote_code)),
+        **options.identity_of(partial(touching_settings, models, options.trust_remote_code)),
     }
     ids = {FREQ: None, HEARST: settings["hearst"], **settings["scores"], **settings["models"]}
     cells = [

@@ -57,8 +57,8 @@ class Setting:
     def __post_init__(self) -> None:
         check_choice("article", self.article, ARTICLES)
 
-    def identity(self, settings: Iterable[str] = SCORING) -> dict[str, Any]:
-        """What of it decides numbers, where `settings` are those that touch the models."""
+    def identity(self, settings: Callable[[], Iterable[str]] = lambda: SCORING) -> dict[str, Any]:
+        """What of it decides numbers, where `settings()` are those that touch the models."""
         asked = self.model.identity_of(settings)
         return {"article": self.article, "shuffled": self.shuffled, **asked}
 
@@ -94,6 +94,8 @@ def cells_of(
     def answers(unit: Unit, one: DiagnosticSet, models: LastLoaded) -> Answers:
         setting = unit.setting
         model = models.get(load_model, unit.name, setting.model)
+        if asked and unit.name == asked[0].name:
+            words.keep(CandidateSet.of(model.words()))
         vocabulary = words() if is_vectors(unit.name) else None
         start = getattr(model, "tokens_read", 0)
         given = (setting.article, vocabulary, setting.shuffled, models.kept)

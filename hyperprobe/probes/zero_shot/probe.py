@@ -141,7 +141,7 @@ def plan_zero_shot(
     settings = {
         "models": ids,
         "diagnostics": {name: one.digest for name, one in sets.items()},
-        **setting.identity(touching_settings(names, options.trust_remote_code)),
+        **setting.identity(partial(touching_settings, names, options.trust_remote_code)),
         **({"limit": limit} if limit else {}),
     }
     run = Run(results, "zero-shot", settings, given)
