@@ -19,11 +19,6 @@ def be_quiet(wanted: bool = True) -> None:
     _QUIET = wanted
 
 
-def is_quiet() -> bool:
-    """Whether none are wanted."""
-    return _QUIET
-
-
 def say(text: str) -> None:
     """A note for people, unless they want none."""
     if not _QUIET:

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from hyperprobe.diagnostic.corpus import SKIPPED, Piece, Skipped, pieces_of, read_chunks, shares_of
+from hyperprobe.diagnostic.corpus import SKIPPED, Piece, Skipped, cells_of, read_chunks
 from hyperprobe.documents import read_lines
 from hyperprobe.errors import UserError
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.names import CONTROL_PREFIXES, EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_VECTORS
-from hyperprobe.runs.jobs import Cell, Job
+from hyperprobe.runs.jobs import Job
 from hyperprobe.runs.run import Run
 
 PATTERNS = ("n_is_a", "n_are", "n_hearst")
@@ -106,23 +106,9 @@ def plan_counts(
     run: Run, files: Mapping[Path, str], predictions: pd.DataFrame, text_field: str
 ) -> Job[tuple[CorpusCounts, Skipped]]:
     """The job that counts a corpus (file -> digest): a cell of `run` for each share of it."""
-    cells = [
-        Cell(
-            f"counts from byte {share[0].start} of {share[0].path}",
-            model="",
-            identity=[files[piece.path] for piece in share],
-            compute=partial(_count, share, predictions, text_field),
-            cost=sum(piece.n_bytes for piece in share),
-        )
-        for share in shares_of(pieces_of(files))
-    ]
+    count = partial(count_pieces, predictions=predictions, text_field=text_field)
+    cells = cells_of(files, "counts ", count)
     return Job(run, cells, _finish)
-
-
-def _count(
-    pieces: Sequence[Piece], predictions: pd.DataFrame, text_field: str, _: object
-) -> tuple[pd.DataFrame, None]:
-    return count_pieces(pieces, predictions, text_field), None
 
 
 def _finish(run: Run, tables: Sequence[pd.DataFrame]) -> tuple[CorpusCounts, Skipped]:

@@ -9,15 +9,19 @@ import lzma
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO
+
+import pandas as pd
 
 from hyperprobe.documents import FREE_BYTES, MAX_RATIO, OPENERS, parse_json
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.names import StrPath, listed_paths
+from hyperprobe.runs.jobs import Answers, Cell
 
 CHUNK_BYTES = 1 << 20
 PIECE_BYTES = 1 << 26
@@ -111,6 +115,30 @@ def shares_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
         shares[-1].append(piece)
         room -= piece.n_bytes
     return shares
+
+
+def cells_of(
+    files: Mapping[Path, str],
+    what: str,
+    compute: Callable[[Sequence[Piece]], pd.DataFrame],
+) -> list[Cell]:
+    """A cell for each share of a corpus (file -> digest), which costs its bytes."""
+    return [
+        Cell(
+            f"{what}from byte {share[0].start} of {share[0].path}",
+            model="",
+            identity=[files[piece.path] for piece in share],
+            compute=partial(_answers, compute, share),
+            cost=sum(piece.n_bytes for piece in share),
+        )
+        for share in shares_of(pieces_of(files))
+    ]
+
+
+def _answers(
+    compute: Callable[[Sequence[Piece]], pd.DataFrame], share: Sequence[Piece], _: object
+) -> Answers:
+    return compute(share), None
 
 
 def _unpacked_size(path: Path) -> int:

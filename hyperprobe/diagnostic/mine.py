@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -25,10 +26,9 @@ from hyperprobe.diagnostic.corpus import (
     SKIPPED,
     Piece,
     Skipped,
+    cells_of,
     corpus_files,
-    pieces_of,
     read_chunks,
-    shares_of,
     split_sentences,
 )
 from hyperprobe.diagnostic.sentences import COLUMNS, Context, occurrences
@@ -41,7 +41,7 @@ from hyperprobe.names import StrPath, listed
 from hyperprobe.options import RESULTS
 from hyperprobe.progress import progress
 from hyperprobe.runs.files import check_writable, corpus_digests
-from hyperprobe.runs.jobs import Cell, Job, run_job
+from hyperprobe.runs.jobs import Job, run_job
 from hyperprobe.runs.run import Run
 
 CONTEXTS = "contexts.tsv"
@@ -128,7 +128,7 @@ def plan_mine(
     files = corpus_files(corpus)
     sets = load_sets(diagnostics)
     target = Target(targets(sets.values()), best, seed)
-    settings = {
+    settings: dict[str, Any] = {
         "corpus": corpus_digests(files),
         "diagnostics": {name: one.digest for name, one in sets.items()},
         "best": best,
@@ -138,16 +138,8 @@ def plan_mine(
     run = Run(results, "contexts-mine", settings, given)
     check_writable(run.folder)
     _prepare(target)
-    cells = [
-        Cell(
-            f"from byte {share[0].start} of {share[0].path}",
-            model="",
-            identity=None,  # the run's own settings say it all
-            compute=partial(_search, target, share, text_field),
-            cost=sum(piece.n_bytes for piece in share),
-        )
-        for share in shares_of(pieces_of(files))
-    ]
+    of_files = dict(zip(files, settings["corpus"].values(), strict=True))
+    cells = cells_of(of_files, "", partial(_search, target, text_field))
     return Job(run, cells, partial(_finish, target))
 
 
@@ -206,9 +198,7 @@ def _prepare(target: Target) -> None:
         is_noun_in(word, sentence)
 
 
-def _search(
-    target: Target, share: Sequence[Piece], text_field: str, _: object
-) -> tuple[pd.DataFrame, None]:
+def _search(target: Target, text_field: str, share: Sequence[Piece]) -> pd.DataFrame:
     """The best sentences of a share of the corpus, and in `attrs` what could not be read."""
     skipped = Skipped()
     best: Found = {}
@@ -218,7 +208,7 @@ def _search(
     rows = [(*key, *entry) for key, entries in best.items() for entry in entries]
     frame = pd.DataFrame(rows, columns=["word", "kind", "distance", "key", "sentence"])
     frame.attrs[SKIPPED] = asdict(skipped)
-    return frame, None
+    return frame
 
 
 def _search_chunk(target: Target, chunk: str) -> Found:
