@@ -52,14 +52,16 @@ def fits(layout: Layout, width: int) -> bool:
 def fitted(headers: Row, rows: Sequence[Row], width: int) -> Layout:
     """A table in as many letters as there are, with as few broken cells as that asks for.
 
-    Intervals go below their numbers, then names below their prefixes, then columns closer
-    together, then the second of two numbers below the first.
+    Columns go closer together, then intervals below their numbers, then names below their
+    prefixes (either with room between columns where that fits), then the second of two numbers
+    below the first.
     """
     shown = [list(row) for row in rows]
     if _total(_widths([headers, *shown]), 2) <= width:
         return Layout(shown, [])
     words = [max(map(len, header.split()), default=0) for header in headers]
-    for step, gap in ((_same, 2), (_intervals, 2), (_prefixes, 2), (_same, 1), (_seconds, 1)):
+    steps = ((_same, 2), (_same, 1), (_intervals, 2), (_prefixes, 2), (_same, 1), (_seconds, 1))
+    for step, gap in steps:
         shown = [step(row) for row in shown]
         needed = [
             max(pair) for pair in zip(words, _widths([[""] * len(words), *shown]), strict=True)

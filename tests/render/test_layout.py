@@ -33,7 +33,8 @@ def letters(width: int) -> tuple[list[list[str]], int]:
     [
         (69, ROWS[0], ROWS[1]),
         (66, ROWS[0], ROWS[1]),  # headers break before cells
-        (61, ("embedded", "80.0 / 79.7", "-0.2\n[-2.8, 2.2]", "31:197*"), ROWS[1]),
+        (62, ROWS[0], ROWS[1]),  # and columns go closer together
+        (59, ("embedded", "80.0 / 79.7", "-0.2\n[-2.8, 2.2]", "31:197*"), ROWS[1]),
         (53, ("embedded", "80.0 / 79.7", "-0.2\n[-2.8, 2.2]", "31:197*"),
          ("control-bare:\nembedded", *ROWS[1][1:])),
         (48, ("embedded", "80.0 / 79.7", "-0.2\n[-2.8, 2.2]", "31:197*"),
