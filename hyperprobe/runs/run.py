@@ -42,6 +42,7 @@ from hyperprobe.runs.read import PICTURES, CellNotes, FinishedRun, read_run
 from hyperprobe.runs.signature import COLUMN, signed
 
 PACKAGES = ("torch", "transformers", "tokenizers", "gensim", "numpy", "scipy", "pandas", "wordfreq")
+QUOTED = ("metrics.csv", "adds.csv")  # tables whose rows are signed
 
 
 @dataclass(frozen=True)
@@ -179,18 +180,18 @@ class Run:
     ) -> None:
         """Write `tables` (file name -> frame) and `run.json`, which marks the run as whole.
 
-        The rows of `metrics.csv` that are of models get their `signature` as the last column; the
-        frame that is passed gets it too, so that it is the same as read back.
+        Rows of models in the tables that papers quote get their `signature` as the last column;
+        the frames that are passed get it too, so that they are the same as read back.
         `others` are files of the folder that are there already. A run that is whole already
         is left as it is, so that its `run.json` says how its tables were made.
         """
         files = sorted([*tables, *others])
         about = self._about(seed)
-        metrics = tables.get("metrics.csv")
-        if metrics is not None and "model" in metrics and "models" in self.settings:
-            described = (notes["model"] for notes in self._notes.values())
-            models = {one["name"]: one for one in described if one and "name" in one}
-            metrics[COLUMN] = signed(metrics, about, models)
+        described = (notes["model"] for notes in self._notes.values())
+        models = {one["name"]: one for one in described if one and "name" in one}
+        for frame in (tables[name] for name in QUOTED if name in tables):
+            if "model" in frame and "models" in self.settings:
+                frame[COLUMN] = signed(frame, about, models)
         finished = self.finished(seed)
         if finished and sorted(finished.files) == files:
             return

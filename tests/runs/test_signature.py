@@ -127,8 +127,12 @@ def test_runs_are_signed_and_compared_by_their_signatures(
     assert stored["signature"].tolist() == gold.metrics["signature"].tolist()
     shared = common(stored["signature"])
     assert shared in said.splitlines() and "|article:gold|" in shared and "|model:*|" in shared
+    adds = pd.read_csv(gold.folder / "adds.csv")
+    assert adds["signature"].tolist() == gold.adds["signature"].tolist()
+    parts, control = parse(adds["signature"][0]), adds["control"][0]
+    assert parts == {**parse(stored["signature"].iloc[-1]), "control": control}
     tables = [table for table in gold.tables() if table.signature]
-    assert {table.signature for table in tables} == {shared}
+    assert {table.signature for table in tables} == {shared, common(adds["signature"])}
     assert "article:gold" in latex(tables[0], "x") and "bert" in latex(tables[0], "x")
     compared = compare([gold.folder, fixed.folder], results=results)
     again = Comparison.read(read_run(compared.folder))
