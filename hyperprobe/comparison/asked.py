@@ -10,6 +10,7 @@ import pandas as pd
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.signature import ANY, COLUMN, common, differences
 
+ASKED = "asked.csv"
 COLUMNS = ("run", "other", "part", "value", "other_value")
 OF_RUN = ("model", "source", "relation", "setting", "method", "control", "input", "measure", "fold")
 

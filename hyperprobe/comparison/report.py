@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hyperprobe.comparison.asked import ASKED
+from hyperprobe.comparison.asked import sentences as how_asked
 from hyperprobe.comparison.rows import COLUMNS
 from hyperprobe.comparison.sentences import comparison_findings
 from hyperprobe.comparison.tables import comparison_tables
@@ -20,6 +22,7 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
         differences = run.table("metrics.csv", COLUMNS)
         id = f"comparison-{label}"
         findings += comparison_findings(differences, label, id)
+        asked = " ".join(how_asked(run.table(ASKED))) if run.has(ASKED) else ""
         blocks = of_run(comparison_tables(differences), label, run)
-        sections.append(Section(id, f"Comparison (run {label})", blocks=blocks))
+        sections.append(Section(id, f"Comparison (run {label})", asked, blocks=blocks))
     return Part(findings=tuple(findings), sections=tuple(sections))

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 
-from hyperprobe.comparison.asked import how_runs_differ
+from hyperprobe.comparison.asked import ASKED, how_runs_differ
 from hyperprobe.comparison.items import SAME, Items
 from hyperprobe.comparison.papers import PUBLISHED
 from hyperprobe.comparison.rows import COLUMNS
@@ -39,7 +39,6 @@ from hyperprobe.statistics.columns import paired_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.stratified import holm
 
-ASKED = "asked.csv"
 CALLED = "called"  # the column that says what is compared, where it is not the model alone
 NAMING = ("model", "method", "control", CALLED)  # columns that name it
 PREDICTIONS = ("diagnostic", "model", "probe", "item", "gold_rank")

@@ -8,6 +8,8 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from hyperprobe.names import OPENAI
+
 # The parameters of the functions that are not called as their option on the command line.
 OPTIONS = {
     "models": "model", "diagnostics": "diagnostic", "controls": "control", "sources": "source",
@@ -20,6 +22,8 @@ ARGUMENTS = {
     "analyze": "run", "compare": "folders", "report": "runs", "study": "path",
     "pairs": "files", "build-diagnostic": "names", "contexts-mine": "corpus",
 }  # fmt: skip
+# Options that nothing but served models reads.
+OF_SERVERS = ("concurrency", "key_env")
 WORDS = {"contexts-mine": "contexts mine"}  # where a command is two words
 
 
@@ -53,12 +57,13 @@ def command_line(command: str, options: Mapping[str, Any]) -> str:
     """What to type in a POSIX shell to call `command` with `options` (of `as_options`).
 
     What only the Python functions can be told, such as an empty list where the command
-    line has a default, is left out.
+    line has a default, is left out, and what says how to ask a server where none is asked.
     """
     words = ["hyperprobe", *WORDS.get(command, command).split()]
     alone = ARGUMENTS.get(command)
+    served = any(OPENAI in str(model) for model in options.get("models") or ())
     for name, value in options.items():
-        if name != alone:
+        if name != alone and (served or name not in OF_SERVERS):
             words += _option(name, value)
     arguments = options.get(alone) if alone else None
     if arguments:

@@ -58,6 +58,7 @@ def test_a_model_has_the_name_that_it_is_given(tiny_models: dict[str, Path], tmp
     (folder,) = (tmp_path / "r").iterdir()
     made = read_run(folder)
     assert given in made.command_line and "mine" in made.notes["settings"]["models"]
+    assert "--key-env" not in made.command_line  # no server was asked
     # The same model under its path has the same numbers.
     plain = zero_shot([str(tiny_models["bert"])], ["lm-diagnostic"], results=tmp_path / "p")
     numbers = made.table("metrics.csv").select_dtypes("number")

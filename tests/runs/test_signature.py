@@ -8,6 +8,7 @@ import pytest
 
 from hyperprobe import UserError
 from hyperprobe.comparison.asked import sentences
+from hyperprobe.comparison.report import part
 from hyperprobe.comparison.runs import Comparison, compare
 from hyperprobe.probes.zero_shot import ask
 from hyperprobe.probes.zero_shot.probe import zero_shot
@@ -141,3 +142,5 @@ def test_runs_are_signed_and_compared_by_their_signatures(
             f"{gold.folder.name} and {fixed.folder.name} were asked differently: article: gold "
             "against fixed."
         ]
+    (section,) = part({"c": read_run(compared.folder)}).sections
+    assert section.words == " ".join(sentences(compared.asked))

@@ -26,6 +26,7 @@ from hyperprobe.models.load import (
 from hyperprobe.models.served import cache, model
 from hyperprobe.models.served import server as server_module
 from hyperprobe.models.served.client import Client
+from hyperprobe.runs.read import read_run
 from tests.commands import one_line_error, run
 from tests.served_server import ALL, MODEL, Answerer, Entry, Fault, TestServer, running
 
@@ -288,6 +289,8 @@ def test_the_key_is_sent_and_nowhere_else(answerer, files, tmp_path, monkeypatch
     assert any(path.suffix == ".sqlite" for path in written)
     assert all(KEY.encode() not in path.read_bytes() for path in written)
     assert KEY not in done.stdout + done.stderr
+    (folder,) = tmp_path.glob("results/zero-shot-*")
+    assert "--key-env MINE" in read_run(folder).command_line
     notes = json.loads(next(tmp_path.rglob("run.json")).read_text())
     assert notes["options"]["key_env"] == "MINE" and "key_env" not in notes["settings"]
 
