@@ -24,6 +24,7 @@ from hyperprobe.cli.common import (
     say,
     show_result,
 )
+from hyperprobe.cli.zero_shot import say_without_open
 from hyperprobe.options import RESULTS
 
 
@@ -79,6 +80,8 @@ def study_command(
         n = study.missing_elsewhere()
         what = "cell of another shard is" if n == 1 else "cells of other shards are"
         say(f"{n} {what} missing: the last shard to end makes the tables")
-    for result in found.values():
+    for probe, result in found.items():
         said = {"file": str(file), "seed": seed}
         show_result(result, result.metrics, said, as_json, signature=signature)
+        if probe == "zero-shot":
+            say_without_open(result.metrics, result.metrics["article"])

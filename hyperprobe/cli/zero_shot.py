@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,6 +33,9 @@ from hyperprobe.cli.common import (
 from hyperprobe.errors import one_line
 from hyperprobe.names import EMBEDDED, served
 from hyperprobe.options import RESULTS, ZERO_SHOT_CONTROLS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @app.command("zero-shot")
@@ -68,7 +71,6 @@ def zero_shot_command(
     """
     from hyperprobe.diagnostic.build import NAMES
     from hyperprobe.diagnostic.sets import article_note, default_article, load_set
-    from hyperprobe.models.served import NO_VOCABULARY, SERVE_VOCABULARY
     from hyperprobe.probes.zero_shot.probe import zero_shot
 
     diagnostics = diagnostic or list(NAMES)
@@ -106,7 +108,14 @@ def zero_shot_command(
     )
     shown = result.tables(paired)
     show_result(result, result.metrics, settings, as_json, shown, signature=signature)
-    asked_open = set(result.predictions.query("probe == 'open'")["model"])
-    for name in settings["model"] if policy != "marginal" else ():
-        if served(name) and name not in asked_open:
+    say_without_open(result.metrics, policy)
+
+
+def say_without_open(metrics: pd.DataFrame, articles: str | pd.Series[str]) -> None:
+    """Say of which served models the server does not tell enough for the open probe."""
+    from hyperprobe.models.served import NO_VOCABULARY, SERVE_VOCABULARY
+
+    missing = metrics["open_p_at_1"].isna() & (articles != "marginal")  # (which has none)
+    for name in metrics.loc[missing, "model"].unique():
+        if served(name):
             say(f"{name}: no open probe: {NO_VOCABULARY}: {SERVE_VOCABULARY}")

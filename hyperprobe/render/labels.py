@@ -1,5 +1,5 @@
-"""What models and files are called where people read: of a path its end, as much as tells them
-apart.
+"""What models, sets and files are called where people read: of a path its end, as much as tells
+them apart.
 
 Files of a run keep the full names.
 """
@@ -21,7 +21,7 @@ from hyperprobe.names import (
     served,
 )
 
-COLUMNS = ("model", "other", "source")  # of a frame, with names that may be paths
+COLUMNS = ("model", "other", "source", "diagnostic")  # of a frame, with names that may be paths
 PREFIXES = (
     *CONTROL_PREFIXES,
     RANDOM,

@@ -35,8 +35,10 @@ def test_the_frames_of_a_result_agree():
         "metrics": pd.DataFrame({"model": ["/a/x/m", "/a/y/m"], "n": [1, 2]}),
         "tests": pd.DataFrame({"model": ["/a/x/m"], "other": ["control:/a/y/m"]}),
         "none": pd.DataFrame({"source": [None]}),
+        "sets": pd.DataFrame({"diagnostic": ["/d/nouns.tsv", "lm-diagnostic"]}),
     }
     shown = with_short_names(frames)
     assert shown["metrics"]["model"].tolist() == ["x/m", "y/m"]
     assert shown["tests"].to_dict("records") == [{"model": "x/m", "other": "control:y/m"}]
+    assert shown["sets"]["diagnostic"].tolist() == ["nouns.tsv", "lm-diagnostic"]
     assert frames["metrics"]["model"].tolist() == ["/a/x/m", "/a/y/m"]

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import hyperprobe as hp
+from hyperprobe.cli.zero_shot import say_without_open
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import score_pairs
@@ -144,7 +145,7 @@ def test_probes_see_no_difference(probe: str, answerer: Answerer, files: Path, t
 OPENAI = "openai:"
 
 
-def test_without_a_vocabulary_there_is_no_open_probe(answerer, files, tmp_path):
+def test_without_a_vocabulary_there_is_no_open_probe(answerer, files, tmp_path, capsys):
     with running(TestServer(answerer, ("vllm",), most_log_probs=False)) as server:
         arguments = ["--model", server.name, "--diagnostic", str(files / "nouns.tsv")]
         done = run(tmp_path, "zero-shot", "--article", "gold", *arguments)
@@ -154,6 +155,10 @@ def test_without_a_vocabulary_there_is_no_open_probe(answerer, files, tmp_path):
         metrics = found.metrics.set_index("model")
         assert np.isnan(metrics.loc[server.name, "open_p_at_1"])
         assert not np.isnan(metrics.loc[server.name, "singular"])
+        say_without_open(found.metrics, "gold")  # as a study says it
+        assert capsys.readouterr().err.splitlines() == done.stderr.splitlines()[-1:]
+        say_without_open(found.metrics, "marginal")
+        assert not capsys.readouterr().err
 
 
 def test_many_candidates_need_a_vocabulary(answerer, monkeypatch):
