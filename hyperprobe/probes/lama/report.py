@@ -26,10 +26,12 @@ from hyperprobe.probes.lama.tables import (
 from hyperprobe.render.charts import short_name
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run
-from hyperprobe.render.table import Table
+from hyperprobe.render.table import Table, format_p_value
 from hyperprobe.runs.read import FinishedRun
+from hyperprobe.statistics.stratified import ALPHA
 
 ALWAYS = (PREDICTIONS, METRICS, FACTS)
+MCNEMAR = "mcnemar.csv"
 P_AT_K, CORRELATIONS, MENTIONS = "p_at_k.csv", "correlations.csv", "mentions.parquet"
 
 
@@ -141,6 +143,29 @@ def _some_ranks(curves: pd.DataFrame) -> pd.DataFrame:
     return curves[round_k & (curves["ranking"] == RAW)]
 
 
+def _beyond_frequency(files: Files, source: str, model: str) -> str:
+    """Whether a model is right where the most frequent objects are not, as a sentence."""
+    tests = files.get(MCNEMAR, pd.DataFrame(columns=["source", "ranking"]))
+    tests = tests[(tests["source"] == source) & (tests["ranking"] == RAW)]
+    for row in tests.to_dict("records"):
+        if {row["model"], row["other"]} != {model, FREQ}:
+            continue
+        alone, frequent = row["only_model"], row["only_other"]
+        if row["other"] == model:
+            alone, frequent = frequent, alone
+        if row["p_holm"] >= ALPHA:
+            verdict = f"that {model} is right more often is not shown"
+        elif alone > frequent:
+            verdict = f"{model} is right more often"
+        else:
+            verdict = "the most frequent objects are right more often"
+        return (
+            f" Of single facts, {model} alone is right on {alone:,}, the most frequent object "
+            f"alone on {frequent:,}: {verdict} (Holm-adjusted p {format_p_value(row['p_holm'])})."
+        )
+    return ""
+
+
 def find(files: Files, label: str = "") -> Iterator[Finding]:
     """Of the best model on the first source: P@1 against freq, and what a negation changes."""
     metrics = files[METRICS]
@@ -157,7 +182,7 @@ def find(files: Files, label: str = "") -> Iterator[Finding]:
         f"{rows['p_at_1'][best]:.1f} % of facts (95 % interval "
         f"{rows['p_at_1_low'][best]:.1f} to {rows['p_at_1_high'][best]:.1f}; "
         "mean over relations); the most frequent object of each relation is right for "
-        f"{rows['p_at_1'][FREQ]:.1f} %.",
+        f"{rows['p_at_1'][FREQ]:.1f} %.{_beyond_frequency(files, source, best)}",
         label,
     )
     if "negated.csv" in files:

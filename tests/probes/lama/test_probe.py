@@ -15,6 +15,7 @@ from hyperprobe.errors import UserError
 from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
 from hyperprobe.models.reference_tokens import reference_tokenise
+from hyperprobe.names import FREQ
 from hyperprobe.probes.lama import report, sources, wordnet_facts
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
@@ -210,10 +211,34 @@ def test_a_users_source_from_python(tmp_path: Path, tiny_models: dict[str, Path]
     ]
     facts, negated = said.findings
     assert f"{macro[model]:.1f} %" in facts.text and f"{macro['freq']:.1f} %" in facts.text
+    assert "the most frequent objects are right more often (Holm-adjusted p = 0.0" in facts.text
     assert negated.lead == "Negated facts" and negated.run == "A"
     for name in ("predictions.parquet", "metrics.csv", "facts.csv", "p_at_k.csv", "run.json"):
         assert (result.folder / name).is_file()
     assert pd.read_parquet(result.folder / "predictions.parquet")["top"].str.len().max() == 10
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        ((FREQ, "m", 2, 30, 0.001), "m alone is right on 30, the most frequent object alone on 2: "
+         "m is right more often (Holm-adjusted p = 0.0010)."),
+        (("m", FREQ, 2, 30, 0.001), "on 2, the most frequent object alone on 30: "
+         "the most frequent objects are right more often (Holm"),
+        (("m", FREQ, 30, 2, 0.2), "that m is right more often is not shown"),
+        (("other", FREQ, 30, 2, 0.001), None),
+    ],
+)  # fmt: skip
+def test_a_model_is_set_against_the_frequencies(row, verdict: str | None):
+    names = ["model", "other", "only_model", "only_other", "p_holm"]
+    tests = pd.DataFrame([row], columns=names).assign(source="s", ranking="raw")
+    metrics = pd.DataFrame(
+        {"source": "s", "relation": "macro", "ranking": "raw", "model": [FREQ, "m"],
+         "p_at_1": [3.0, 9.0], "p_at_1_low": 1.0, "p_at_1_high": 10.0}
+    )  # fmt: skip
+    (facts,) = report.find({"metrics.csv": metrics, "mcnemar.csv": tests})
+    assert "9.0 % of facts" in facts.text and "right for 3.0 %." in facts.text
+    assert verdict in facts.text if verdict else facts.text.endswith("3.0 %.")
 
 
 @pytest.mark.usefixtures("undrawn")
