@@ -2,12 +2,12 @@
 
     python wordnet_data/extract.py /usr/share/wordnet
 
-Keeps every noun synset with its words, its kinds and its parts, at its byte offset: ImageNet ids and
-other resources keyed by offset still fit. The text of glosses and example sentences becomes spaces, as
-the project ships facts, not other people's sentences, and so do the other relations. Of verbs,
-adjectives and adverbs only how many senses each word has is kept, with offset 0 for each: that tells
-whether a word is a noun alone. `lexnames`, which some distributions leave out, is written from the
-table in the lexnames(5WN) manual page.
+Keeps every noun synset with its words and the relations that are asked for, at its byte offset:
+ImageNet ids and other resources keyed by offset still fit. Glosses and example sentences become
+spaces, as the project ships facts, not other people's sentences, and so do the other relations. Of
+verbs, adjectives and adverbs only how many senses each word has is kept, with offset 0 for each: that
+tells whether a word is only a noun. `lexnames`, which some distributions leave out, is written from
+the table in the lexnames(5WN) manual page.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from pathlib import Path
 
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 
-# Pointer symbols, wninput(5WN): hypernyms, hyponyms, the same of instances; holonyms and meronyms.
-KINDS_AND_PARTS = frozenset(b"@ ~ @i ~i #m #s #p %m %s %p".split())
+# Pointer symbols, wninput(5WN): hypernyms (of an instance, too), hyponyms, wholes, parts, groups that
+# it is a member of, and substances that it is made of. Nothing here reads the rest.
+RELATIONS = frozenset(b"@ @i ~ #p %p #m %s".split())
 
 # Number, name and part-of-speech code (1 noun, 2 verb, 3 adjective, 4 adverb).
 NOUN_FILES = (
@@ -48,13 +49,13 @@ def is_licence(line: bytes) -> bool:
 
 
 def shorten_synset(line: bytes) -> bytes:
-    """A line of data.noun with its kinds and parts alone and no gloss, at the same length."""
+    """A line of data.noun with `RELATIONS` alone and no gloss, at the same length."""
     if is_licence(line):
         return line
     fields = line.partition(b"|")[0].split()
     pointers_at = 4 + 2 * int(fields[3], 16)  # behind the words, each with its number
     pointers = [fields[i : i + 4] for i in range(pointers_at + 1, len(fields), 4)]
-    kept = [pointer for pointer in pointers if pointer[0] in KINDS_AND_PARTS]
+    kept = [pointer for pointer in pointers if pointer[0] in RELATIONS]
     fields[pointers_at:] = [b"%03d" % len(kept), *(field for pointer in kept for field in pointer)]
     return b" ".join([*fields, b"|"]).ljust(len(line) - 1) + b"\n"
 
