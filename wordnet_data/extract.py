@@ -4,10 +4,10 @@
 
 Keeps every noun synset with its words and the relations that are asked for, at its byte offset:
 ImageNet ids and other resources keyed by offset still fit. Glosses and example sentences become
-spaces, as the project ships facts, not other people's sentences, and so do the other relations. Of
-verbs, adjectives and adverbs only how many senses each word has is kept, with offset 0 for each: that
-tells whether a word is only a noun. `lexnames`, which some distributions leave out, is written from
-the table in the lexnames(5WN) manual page.
+spaces, as the project ships facts, not other people's sentences, and so do the other relations.
+Of verbs, adjectives and adverbs only how many senses each word has is kept, with offset 0 for
+each: that tells whether a word is only a noun. `lexnames`, which some distributions leave out,
+is written from the table in the lexnames(5WN) manual page.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 
-# Pointer symbols, wninput(5WN): hypernyms (of an instance, too), hyponyms, wholes, parts, groups that
-# it is a member of, and substances that it is made of. Nothing here reads the rest.
+# Pointer symbols, wninput(5WN): hypernyms, also of an instance, hyponyms, wholes, parts, groups of
+# which it is a member, and substances of which it is made. Nothing reads the others.
 RELATIONS = frozenset(b"@ @i ~ #p %p #m %s".split())
 
 # Number, name and part-of-speech code (1 noun, 2 verb, 3 adjective, 4 adverb).
