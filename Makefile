@@ -35,7 +35,7 @@ dist: $(VENV)/.installed-dev
 	rm -rf dist
 	$(BIN)/python -m build -o dist
 	$(BIN)/twine check --strict dist/*
-	test -z "$$(find dist -size +20M)"
+	test -z "$$(find dist -type f -size +15000000c)"
 
 benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.scoring

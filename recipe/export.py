@@ -1,4 +1,5 @@
-"""Stage 5: what ships: weights in half precision, vectors of the words that can be asked for."""
+"""Stage 5: what ships: weights in half precision, and in 8 bits vectors of the words that can be
+asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from transformers import BertTokenizer
 from hyperprobe.diagnostic.build import CATEGORIES, all_hyponyms, negated_pairs
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.lexicon.wordnet import open_wordnet
-from hyperprobe.models.vector_files import write_halves
+from hyperprobe.models.vector_files import write_quantized
 from hyperprobe.names import EMBEDDED_FOLDER, EMBEDDED_VECTORS
 
 
@@ -25,8 +26,8 @@ def export(work: Path, target: Path = EMBEDDED_FOLDER) -> None:
     for name in EMBEDDED_VECTORS:
         vectors = KeyedVectors.load(str(work / f"{name}.kv"))
         words = [word for word in askable_words(work) if word in vectors]
-        matrix = round_to_bfloat16(np.stack([vectors[word] for word in words]))
-        write_halves(target / f"{name}.safetensors", words, matrix)
+        matrix = np.stack([vectors[word] for word in words])
+        write_quantized(target / f"{name}.safetensors", words, matrix)
 
 
 def askable_words(work: Path) -> list[str]:
@@ -36,10 +37,3 @@ def askable_words(work: Path) -> list[str]:
     nouns += CATEGORIES
     pieces = BertTokenizer.from_pretrained(work / "tokenizer").get_vocab()
     return sorted({*nouns, *map(plural, nouns), *(p for p in pieces if p.isalpha())})
-
-
-def round_to_bfloat16(matrix: np.ndarray) -> np.ndarray:
-    """float32 with the last 16 bits zero: as exact as bfloat16, and half as large when packed."""
-    bits = np.ascontiguousarray(matrix, dtype=np.float32).view(np.uint32)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-    return rounded.astype(np.uint32).view(np.float32)

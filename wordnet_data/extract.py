@@ -2,11 +2,12 @@
 
     python wordnet_data/extract.py /usr/share/wordnet
 
-Keeps every synset, lemma, relation and byte offset, and blanks the text of the
-glosses and example sentences with spaces: the project ships facts, not other
-people's sentences. Offsets stay those of WordNet 3.0, so that ImageNet ids and
-other resources keyed by offset still fit. `lexnames`, which some distributions
-leave out, is written from the table in the lexnames(5WN) manual page.
+Keeps every noun synset with its words and the relations that are asked for, at its byte offset:
+ImageNet ids and other resources keyed by offset still fit. Glosses and example sentences become
+spaces, as the project ships facts, not other people's sentences, and so do the other relations.
+Of verbs, adjectives and adverbs only how many senses each word has is kept, with offset 0 for
+each: that tells whether a word is only a noun. `lexnames`, which some distributions leave out,
+is written from the table in the lexnames(5WN) manual page.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ import sys
 from pathlib import Path
 
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
+
+# Pointer symbols, wninput(5WN): hypernyms, also of an instance, hyponyms, wholes, parts, groups of
+# which it is a member, and substances of which it is made. Nothing reads the others.
+RELATIONS = frozenset(b"@ @i ~ #p %p #m %s".split())
 
 # Number, name and part-of-speech code (1 noun, 2 verb, 3 adjective, 4 adverb).
 NOUN_FILES = (
@@ -38,21 +43,46 @@ LEXNAMES: tuple[tuple[str, int], ...] = (
 )
 
 
-def blank_gloss(line: bytes) -> bytes:
-    """The line with all after its `|` replaced by spaces, at the same length."""
-    if line.startswith(b"  "):  # the licence, at the head of each file
+def is_licence(line: bytes) -> bool:
+    """Whether the line is of the licence at the head of each file."""
+    return line.startswith(b"  ")
+
+
+def shorten_synset(line: bytes) -> bytes:
+    """A line of data.noun with `RELATIONS` alone and no gloss, at the same length."""
+    if is_licence(line):
         return line
-    head, bar, gloss = line.partition(b"|")
-    return head + bar + b" " * (len(gloss.rstrip(b"\n")) if bar else 0) + b"\n"
+    fields = line.partition(b"|")[0].split()
+    pointers_at = 4 + 2 * int(fields[3], 16)  # behind the words, each with its number
+    pointers = [fields[i : i + 4] for i in range(pointers_at + 1, len(fields), 4)]
+    kept = [pointer for pointer in pointers if pointer[0] in RELATIONS]
+    fields[pointers_at:] = [b"%03d" % len(kept), *(field for pointer in kept for field in pointer)]
+    return b" ".join([*fields, b"|"]).ljust(len(line) - 1) + b"\n"
+
+
+def shorten_lemma(line: bytes, part: str) -> bytes:
+    """A line of an index without pointer symbols; of a noun with the offsets of its senses."""
+    if is_licence(line):
+        return line
+    lemma, pos, n_senses, n_symbols, *rest = line.split()
+    counts, offsets = rest[int(n_symbols) :][:2], rest[int(n_symbols) :][2:]
+    offsets = offsets if part == "noun" else [b"0"] * int(n_senses)
+    return b" ".join([lemma, pos, n_senses, b"0", *counts, *offsets]) + b"\n"
 
 
 def extract(source: Path, target: Path) -> None:
     """Write the extract of the WordNet database in `source` to `target`."""
     for part in PARTS_OF_SPEECH:
-        with (source / f"data.{part}").open("rb") as lines:
-            (target / f"data.{part}").write_bytes(b"".join(map(blank_gloss, lines)))
-        for name in (f"index.{part}", f"{part}.exc"):
-            shutil.copyfile(source / name, target / name)
+        data, index = (
+            (source / f"{kind}.{part}").read_bytes().splitlines(keepends=True)
+            for kind in ("data", "index")
+        )
+        # (nltk reads the version from the licence in data.adj)
+        lines = map(shorten_synset, data) if part == "noun" else filter(is_licence, data)
+        (target / f"data.{part}").write_bytes(b"".join(lines))
+        lemmas = (shorten_lemma(line, part) for line in index)
+        (target / f"index.{part}").write_bytes(b"".join(lemmas))
+        shutil.copyfile(source / f"{part}.exc", target / f"{part}.exc")
     (target / "lexnames").write_text(
         "".join(f"{i:02d}\t{name}\t{pos}\n" for i, (name, pos) in enumerate(LEXNAMES))
     )

@@ -15,9 +15,9 @@ from hyperprobe.errors import UserError, one_line, quoted
 from hyperprobe.models.base import Ranking, Scores, rank_scores
 from hyperprobe.models.fasttext_files import check_fasttext, starts_fasttext
 from hyperprobe.models.gensim_files import PICKLES, read_native
-from hyperprobe.models.vector_files import read_halves, read_rows
+from hyperprobe.models.vector_files import read_quantized, read_rows
 
-HALVES = ".safetensors"  # of the vectors that ship: mapped, and half as large
+QUANTIZED = ".safetensors"  # of the vectors that ship
 
 
 class WordVectors:
@@ -170,8 +170,8 @@ def load_vectors(path: Path) -> Any:
         whole = starts_fasttext(head) or head.startswith(PICKLES)
         if whole and path.suffix == ".gz":
             raise ValueError("it is fastText's or gensim's own format, packed: unpack it")
-        if path.suffix == HALVES:
-            return keyed_vectors(*read_halves(path))
+        if path.suffix == QUANTIZED:
+            return keyed_vectors(*read_quantized(path))
         if starts_fasttext(head):
             return _load_fasttext(path)
         words, matrix = (read_native if whole else read_rows)(path)

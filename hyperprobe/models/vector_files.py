@@ -109,22 +109,26 @@ def read_rows(path: Path) -> Words:
         return _read_text(file, b"", (n, width), most)
 
 
-def write_halves(path: Path, words: Sequence[str], matrix: NDArray[np.float32]) -> None:
-    """Write vectors whose last 16 bits are zero (bfloat16) as safetensors of the first 16."""
-    bits = np.ascontiguousarray(matrix, dtype="<f4").view("<u4")
-    save_file({"vectors": (bits >> 16).astype("<u2")}, path, {"words": "\n".join(words)})
+def write_quantized(path: Path, words: Sequence[str], matrix: NDArray[np.float32]) -> None:
+    """Write vectors [n_words, width] as safetensors of 8 bits a number: each a whole multiple, of
+    -127 to 127, of its row's step."""
+    steps = (np.abs(matrix).max(axis=1) / 127).astype("<f4")
+    multiples = np.rint(matrix / np.where(steps > 0, steps, 1)[:, None]).astype(np.int8)
+    # Of each column together: that packs smaller.
+    columns = np.ascontiguousarray(multiples.T)
+    save_file({"columns": columns, "steps": steps}, path, {"words": "\n".join(words)})
 
 
-def read_halves(path: Path) -> Words:
-    """Words and vectors [n_words, width] of a file that `write_halves` wrote."""
+def read_quantized(path: Path) -> Words:
+    """Words and vectors [n_words, width] of a file that `write_quantized` wrote."""
     with safe_open(path, "np") as file:
         words = (file.metadata() or {}).get("words", "").split("\n")
-        if "vectors" not in file.keys() or not words[0]:  # noqa: SIM118
+        if not {"columns", "steps"} <= set(file.keys()) or not words[0]:
             raise VectorsError("it holds no words: of a model, name the folder")
-        matrix = (file.get_tensor("vectors").astype(np.uint32) << 16).view(np.float32)
-    if len(words) != len(matrix):
-        raise VectorsError(f"{len(words)} words and {len(matrix)} vectors")
-    return words, matrix
+        columns, steps = file.get_tensor("columns"), file.get_tensor("steps")
+    if columns.ndim != 2 or not len(words) == columns.shape[1] == len(steps):
+        raise VectorsError(f"{len(words)} words, vectors {columns.shape} and steps {steps.shape}")
+    return words, np.ascontiguousarray((columns * steps).T, dtype=np.float32)
 
 
 def _is_binary(head: bytes) -> bool:

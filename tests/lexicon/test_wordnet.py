@@ -1,6 +1,8 @@
+import runpy
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,11 +31,43 @@ def test_names_and_offsets_are_those_of_wordnet_3():
 
 
 def test_no_gloss_travels():
-    wordnet = open_wordnet()
-    assert wordnet.synset("robin.n.02").definition() == ""
-    for part in ("noun", "verb", "adj", "adv"):
-        with (data_folder("wordnet_data") / f"data.{part}").open(encoding="utf-8") as lines:
-            assert all(not line.partition("|")[2].strip() for line in lines if line[:2] != "  ")
+    assert open_wordnet().synset("robin.n.02").definition() == ""
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    """What `wordnet_data/extract.py` defines."""
+    return runpy.run_path(str(data_folder("wordnet_data") / "extract.py"))
+
+
+def test_the_lines_of_the_extract(script: dict[str, Any]):
+    line = (
+        b"00000010 05 n 02 ox 0 kine 1 004 @ 00000099 n 0000 + 00000007 v 0101 ~ 00000200 n 0000 "
+        b'%m 00000300 n 0000 | a beast; "an ox | pulls"  \n'
+    )
+    short = script["shorten_synset"](line)
+    kept = b"00000010 05 n 02 ox 0 kine 1 002 @ 00000099 n 0000 ~ 00000200 n 0000 |"
+    assert short == kept + b" " * (len(line) - len(kept) - 1) + b"\n"
+    index = b"ox n 2 3 @ ~ + 2 1 00000010 00000400  \n"
+    assert script["shorten_lemma"](index, "noun") == b"ox n 2 0 2 1 00000010 00000400\n"
+    index = b"run v 3 2 @ + 3 1 00000010 00000400 00000500  \n"
+    assert script["shorten_lemma"](index, "verb") == b"run v 3 0 3 1 0 0 0\n"
+
+
+def test_the_extract_of_the_extract_is_the_same(script: dict[str, Any], tmp_path: Path):
+    few, again = tmp_path / "few", tmp_path / "again"
+    few.mkdir()
+    again.mkdir()
+    for name in FILES:  # all lines take long
+        with (data_folder("wordnet_data") / name).open("rb") as lines:
+            (few / name).write_bytes(
+                b"".join(line for i, line in enumerate(lines) if not i % 40 or i < 40)
+            )
+    script["extract"](few, again)
+    for name in FILES:
+        assert name == "lexnames" or (again / name).read_bytes() == (few / name).read_bytes(), name
+    for name in ("lexnames", "LICENSE"):
+        assert (again / name).read_bytes() == (data_folder("wordnet_data") / name).read_bytes()
 
 
 def test_senses_are_counted_without_lemmatising():

@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 from hyperprobe.errors import UserError
 from hyperprobe.models.fasttext_files import MAGIC
 from hyperprobe.models.static import load_vectors
-from hyperprobe.models.vector_files import write_halves
+from hyperprobe.models.vector_files import write_quantized
 
 WORDS = ["robin", "robins", "bird", "birds", "fish", "tool"]
 MATRIX = np.random.default_rng(1).normal(size=(len(WORDS), 8)).astype(np.float32)
@@ -65,6 +65,29 @@ def test_a_trained_model_and_its_vectors(tmp_path: Path, suffix: str, sep_limit:
     read = load_vectors(path)
     assert read.index_to_key == model.wv.index_to_key
     assert (read.vectors == model.wv.vectors).all()
+
+
+def test_vectors_in_8_bits_are_off_by_half_a_step(tmp_path: Path):
+    by_hand = [[127, -127, 63.4, 0.4, 0, 0, 0, -1], [0] * 8, [-0.5, 0.25, 0, 0, 0, 0, 0, 0]]
+    matrix = np.concatenate([by_hand, MATRIX]).astype(np.float32)
+    words = ["whole", "none", "small", *WORDS]
+    for name in ("a.safetensors", "b.safetensors"):
+        write_quantized(tmp_path / name, words, matrix)
+    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+    read = load_vectors(tmp_path / "a.safetensors")
+    assert read.index_to_key == words and read.vectors.dtype == np.float32
+    assert read["whole"].tolist() == [127, -127, 63, 0, 0, 0, 0, -1] and not read["none"].any()
+    assert read["small"][:2] == pytest.approx([-0.5, 64 * 0.5 / 127])
+    off = np.abs(read.vectors - matrix).max(axis=1)
+    assert (off <= np.abs(matrix).max(axis=1) / 254 * (1 + 1e-5)).all()
+
+
+@pytest.mark.parametrize(("of", "end"), [("columns", 5), ("steps", 1)])
+def test_fewer_vectors_than_words(tmp_path: Path, of: str, end: int):
+    whole = {"columns": np.ones((8, 6), np.int8), "steps": np.ones(6, np.float32)}
+    cut = whole | {of: whole[of][..., :end]}
+    save_file(cut, tmp_path / "x.safetensors", {"words": "\n".join(WORDS)})
+    assert "6 words, vectors (8, " in refusal(tmp_path / "x.safetensors")
 
 
 def test_weights_of_a_model_are_refused_as_vectors(tmp_path: Path):
@@ -429,7 +452,7 @@ def real(tmp_path_factory: pytest.TempPathFactory, fasttext: bytes) -> dict[str,
     Word2Vec([WORDS] * 5, vector_size=8, min_count=1, epochs=1).save(str(folder / "x.model"))
     (folder / "x.bin.gz").write_bytes(gzip.compress((folder / "plain").read_bytes()))
     (folder / "x.fasttext").write_bytes(fasttext)
-    write_halves(folder / "x.safetensors", WORDS, np.zeros((len(WORDS), 8), np.float32))
+    write_quantized(folder / "x.safetensors", WORDS, MATRIX)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 

@@ -20,7 +20,6 @@ from hyperprobe.diagnostic.build import CATEGORIES, NAMES
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.lexicon.morphology import plural
-from hyperprobe.models.static import load_vectors
 from recipe.arms import (
     ARMS,
     LINE,
@@ -35,7 +34,6 @@ from recipe.arms import (
 from recipe.batches import Sequences, encode, epoch, load
 from recipe.corpus import build, experiment_pairs
 from recipe.doses import summary, table_of_doses
-from recipe.export import round_to_bfloat16, write_halves
 from recipe.glove import count_pairs, train_glove
 from recipe.sentences import (
     Definition,
@@ -362,16 +360,6 @@ def test_training_learns_resumes_and_gives_the_same_weights(
     assert (work / "checkpoint.pt").exists()
     train(work, settings)
     assert (work / "model" / "model.safetensors").read_bytes() == whole
-
-
-def test_exported_vectors_are_rounded_and_repeatable(tmp_path: Path):
-    matrix = np.random.default_rng(1).normal(size=(4, 8)).astype(np.float32)
-    rounded = round_to_bfloat16(matrix)
-    assert np.abs(rounded / matrix - 1).max() < 2**-8
-    for name in ("a.safetensors", "b.safetensors"):
-        write_halves(tmp_path / name, ["a", "b", "c", "d"], rounded)
-    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
-    assert (load_vectors(tmp_path / "a.safetensors").vectors == rounded).all()
 
 
 def test_vectors_repeat_exactly(tmp_path: Path):
