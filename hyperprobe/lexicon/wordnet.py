@@ -37,14 +37,17 @@ def open_wordnet(folder: Path | None = None) -> Any:
 def _open(folder: Path | None) -> Any:
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
+    from nltk.data import SeekableUnicodeStreamReader
 
     class Reader(WordNetCorpusReader):  # type: ignore[misc]
         def open(self, file: str) -> Any:
             # Debian's package leaves this small table out; it is the same in every WordNet 3.0.
-            theirs = source / file
-            if file == "lexnames" and source.is_dir() and not theirs.exists():
-                return (data_folder("wordnet_data") / file).open(encoding="utf-8")
-            return super().open(file)
+            lacks = file == "lexnames" and source.is_dir() and not (source / file).exists()
+            if folder and not lacks:
+                return super().open(file)
+            # nltk reads no file that a group may write, as all of an installation often are.
+            ours = (data_folder("wordnet_data") / file).open("rb")
+            return SeekableUnicodeStreamReader(ours, "utf-8")
 
         def map_wn(self, version: str = "wordnet") -> None:
             """No mapping to other versions: it would look for nltk's downloaded corpora."""
