@@ -31,16 +31,16 @@ def measured(checkout: Path, words: list[str], folder: Path) -> tuple[float, flo
     """Processor seconds (user and system) and wall time of one command, run in `folder`."""
     run = next(folder.glob("results/zero-shot-*"), folder)
     words = [word.format(run=run) for word in words]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    command = [sys.executable, "-m", "hyperprobe", *words]
     start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hyperprobe", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        stdout=subprocess.DEVNULL,
-    )
-    _, status, used = os.wait4(process.pid, 0)
+    with (folder / "notes").open("wb") as notes:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=notes
+        )
+        _, status, used = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"{' '.join(words)} of {checkout} failed")
+        raise SystemExit(f"{' '.join(words)} of {checkout}: {(folder / 'notes').read_text()}")
     return used.ru_utime + used.ru_stime, time.perf_counter() - start
 
 

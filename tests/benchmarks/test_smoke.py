@@ -116,5 +116,5 @@ def test_start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     start.main(["--rounds", "1"])
     assert "the version" in capsys.readouterr().out
     monkeypatch.setattr(start, "COMMANDS", {"none": ["--none"]})
-    with pytest.raises(SystemExit, match="--none of .* failed"):
+    with pytest.raises(SystemExit, match="--none of .*: hyperprobe: error"):
         start.main(["--rounds", "1"])
