@@ -45,6 +45,7 @@ benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.parity
 	$(BIN)/python -m benchmarks.consistency --layers 4
 	$(BIN)/python -m benchmarks.kills
+	$(BIN)/python -m benchmarks.start
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

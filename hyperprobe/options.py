@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, get_args
 
@@ -110,6 +110,10 @@ class ModelOptions:
         check_key_env(self.key_env)
         if self.batch_size is not None:
             check_count("batch-size", self.batch_size)
+
+    def loads_as(self, other: ModelOptions) -> bool:
+        """Whether models that are loaded by one of the two can be asked by the other."""
+        return replace(self, pll=other.pll, causal_scoring=other.causal_scoring) == other
 
     def identity(self) -> dict[str, Any]:
         """What of it decides numbers: all but the device, batches and how servers are reached."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hyperprobe.names import MAJORITY
@@ -14,7 +15,6 @@ from hyperprobe.probes.zero_shot.outcomes import (
     PAIRED,
     PMI,
     RAW,
-    is_scored,
     outcome_table,
 )
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
@@ -46,18 +46,18 @@ def each_outcome(
 def scored_outcomes(rows: pd.DataFrame) -> pd.DataFrame:
     """The `outcome_table` of one model and set, NaN where the model cannot score the item."""
     right = outcome_table(rows)
-    can = {probe: is_scored(rows, probe).reindex(right.index) for probe in CLOSED}
-    for name in (*CLOSED, *PAIRED):
-        for probe in PAIRED.get(name, (name,)):
-            for suffix in (RAW, CALIBRATED, PMI):
-                right[f"{name}{suffix}"] = right[f"{name}{suffix}"].where(can[probe].eq(True))
+    unscored = rows.loc[~(rows["gold_rank"] > 0), ["item", "probe"]]
+    for probe, lost in unscored.groupby("probe"):
+        names = [name for name in (*CLOSED, *PAIRED) if probe in PAIRED.get(name, (name,))]
+        columns = [f"{name}{suffix}" for name in names for suffix in (RAW, CALIBRATED, PMI)]
+        right.loc[lost["item"], columns] = np.nan
     return right
 
 
 def with_items(outcomes: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Outcomes by item with what `rows` say about the items."""
-    items = rows.drop_duplicates("item").set_index("item").reindex(outcomes.index)
-    return outcomes.join(items[["hyponym", "hypernym", "synset", "zipf"]])
+    items = rows[["item", "hyponym", "hypernym", "synset", "zipf"]].drop_duplicates("item")
+    return outcomes.join(items.set_index("item").reindex(outcomes.index))
 
 
 def titled(table: pd.DataFrame, what: str) -> str:

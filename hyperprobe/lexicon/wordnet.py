@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ FILES = (
     *(f"{part}.exc" for part in ("noun", "verb", "adj", "adv")),
     "lexnames",
 )
+ORDER = ("adj", "adv", "noun", "verb")  # in which nltk reads them
 
 
 def open_wordnet(folder: Path | None = None) -> Any:
@@ -35,17 +37,27 @@ def open_wordnet(folder: Path | None = None) -> Any:
 def _open(folder: Path | None) -> Any:
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
+    from nltk.data import SeekableUnicodeStreamReader
 
     class Reader(WordNetCorpusReader):  # type: ignore[misc]
         def open(self, file: str) -> Any:
             # Debian's package leaves this small table out; it is the same in every WordNet 3.0.
-            theirs = source / file
-            if file == "lexnames" and source.is_dir() and not theirs.exists():
-                return (data_folder("wordnet_data") / file).open(encoding="utf-8")
-            return super().open(file)
+            lacks = file == "lexnames" and source.is_dir() and not (source / file).exists()
+            if folder and not lacks:
+                return super().open(file)
+            # nltk reads no file that a group may write, as all of an installation often are.
+            ours = (data_folder("wordnet_data") / file).open("rb")
+            return SeekableUnicodeStreamReader(ours, "utf-8")
 
         def map_wn(self, version: str = "wordnet") -> None:
             """No mapping to other versions: it would look for nltk's downloaded corpora."""
+
+        def _load_lemma_pos_offset_map(self) -> None:
+            if folder:  # of a database that may be damaged each line is checked
+                super()._load_lemma_pos_offset_map()
+            else:
+                texts = [(source / f"index.{part}").read_text("utf-8") for part in ORDER]
+                self._lemma_pos_offset_map = _Index(texts, self.satellite_offsets)
 
     source = (folder or data_folder("wordnet_data")).resolve()
     if folder:
@@ -60,6 +72,38 @@ def _open(folder: Path | None) -> Any:
             nltk.data.path.append(str(source.parent))
             root = nltk.data.ZipFilePathPointer(str(source), f"{source.stem}/")
         return Reader(root, None)
+
+
+class _Index(Mapping[str, dict[str, list[int]]]):
+    """Lemma -> part of speech -> offsets of its synsets, of the index files `texts`.
+
+    A lemma's lines are parsed when it is asked: nltk's own map of all 155,000 takes a second.
+    """
+
+    def __init__(self, texts: Iterable[str], satellites: Container[int]) -> None:
+        self._satellites = satellites  # adjectives that nltk has under "s", too
+        self._lines: dict[str, list[str]] = {}
+        for line in chain.from_iterable(text.splitlines() for text in texts):
+            if not line.startswith(" "):  # (the licence)
+                self._lines.setdefault(line[: line.index(" ")], []).append(line)
+
+    def __getitem__(self, lemma: str) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for line in self._lines[lemma]:
+            _, part, n_synsets, *others = line.split()
+            found[part] = [int(offset) for offset in others[-int(n_synsets) :]]
+            if part == "a":
+                found["s"] = [offset for offset in found["a"] if offset in self._satellites]
+        return found
+
+    def __contains__(self, lemma: object) -> bool:
+        return lemma in self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
 
 def _check_files(folder: Path, source: Path) -> None:

@@ -62,6 +62,7 @@ class LanguageModel(ABC):
     auto_class: ClassVar[str]
     mapping: ClassVar[str]
     reads_text = True
+    loaded_by: ModelOptions | None = None  # the options that `load_model` was given
 
     def __init__(self, name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> None:
         self.name = name
@@ -118,6 +119,14 @@ class LanguageModel(ABC):
     def n_tokens(self) -> int:
         """How many tokens the tokenizer knows."""
         return len(self.tokenizer)
+
+    def again(self, name: str, options: ModelOptions) -> LanguageModel | None:
+        """What `load_model` would load, of the network that is here; None if it needs another."""
+        if name != self.name or not self.loaded_by or not self.loaded_by.loads_as(options):
+            return None
+        made = self.made(name, self.model, self.tokenizer, self._source, options)
+        made.loaded_by, made.max_rows = options, self.max_rows
+        return made
 
     # -- words and pieces -------------------------------------------------------------
 

@@ -52,6 +52,8 @@ def load_model(
     model = _load(name, options)
     if options.batch_size and hasattr(model, "max_rows"):
         model.max_rows = options.batch_size
+    if hasattr(model, "loaded_by"):
+        model.loaded_by = options
     return model
 
 

@@ -100,12 +100,11 @@ class StaticModel:
 
     def _unit_vectors(self, words: Sequence[str]) -> Scores:
         """Unit vectors [n_words, width], NaN for a word without one (any case will do)."""
-        matrix = np.full((len(words), self.vectors.vector_size), np.nan, dtype=np.float32)
-        for i, word in enumerate(words):
-            vector = self._vector(word)
-            if vector is not None and (norm := float(np.sqrt(vector.dot(vector)))) > 0:
-                matrix[i] = vector / norm
-        return matrix
+        table, _ = self.vectors_of(words)
+        lengths = np.sqrt(table[:, None, :] @ table[:, :, None])[:, :, 0]
+        units = np.full_like(table, np.nan)
+        np.divide(table, lengths, out=units, where=lengths > 0)
+        return units
 
     def _units_of_candidates(self, words: tuple[str, ...]) -> Scores:
         """As `_unit_vectors`; those of the last candidates are kept, as many relations share

@@ -55,7 +55,7 @@ class Once(Generic[Result]):
 
 class LastLoaded:
     """Loads models when they are first asked, and holds one at a time; what is `kept` of its
-    answers goes with it."""
+    answers goes with it. A model that has a method `again` may give what is asked next itself."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, Any] = {}
@@ -65,9 +65,12 @@ class LastLoaded:
     def get(self, load: Callable[..., Model], *asked: Any) -> Model:
         """What `load` makes of these arguments."""
         if (load, *asked) != self._asked:
-            self._asked = self._model = None  # free it before the next one comes
+            same = self._asked is not None and self._asked[0] is load
+            again = getattr(self._model, "again", None) if same else None
+            made = again(*asked) if again else None
+            self._asked = self._model = again = None  # free it before the next one comes
             self.kept = {}
-            self._model = load(*asked)
+            self._model = made if made is not None else load(*asked)
             self._asked = (load, *asked)
         model: Model = self._model
         return model

@@ -2,6 +2,8 @@
 
 Any mixture of easy and hard categories makes two successes go together over all items. So they
 are compared within categories, and as answers, wrong ones included.
+
+The formulas are written out: statsmodels, which has them, takes half a second to import.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import chdtr, ndtri
 
 from hyperprobe.statistics.intervals import CONFIDENCE
 
@@ -43,26 +45,33 @@ def common_odds_ratio(first: ArrayLike, second: ArrayLike, strata: ArrayLike) ->
     """Cochran-Mantel-Haenszel: two yes-no outcomes [n] of the same items, within strata.
 
     The Mantel-Haenszel estimate, the interval of Robins, Breslow & Greenland (1986), and the
-    test with continuity correction, by statsmodels. NaN where no stratum has items that differ
+    test with continuity correction. NaN where no stratum has items that differ
     in both outcomes; an infinite ratio has no upper end.
     """
-    from statsmodels.stats.contingency_tables import StratifiedTable
-
-    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    x, y = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     strata = np.asarray(strata, dtype=str)
-    tables = [_table(a[strata == name], b[strata == name]) for name in np.unique(strata)]
+    tables = [_table(x[strata == name], y[strata == name]) for name in np.unique(strata)]
     # A stratum in which an outcome is constant says nothing about the two together.
     telling = [table for table in tables if table.sum(0).all() and table.sum(1).all()]
     if not telling:
         return NO_RATIO
-    with np.errstate(divide="ignore", invalid="ignore"):
-        stratified = StratifiedTable(np.dstack(telling).astype(float))
-        ratio = float(stratified.oddsratio_pooled)
-        p = float(stratified.test_null_odds(correction=True).pvalue)
-        if not np.isfinite(ratio) or ratio == 0:
-            return OddsRatio(ratio, float("nan"), float("nan"), p)
-        low, high = stratified.oddsratio_pooled_confint(1 - CONFIDENCE)
-    return OddsRatio(ratio, float(low), float(high), p)
+    (a, b), (c, d) = np.dstack(telling).astype(float)
+    n = a + b + c + d
+    ad, bc = a * d, b * c
+    same, other = (ad / n).sum(), (bc / n).sum()
+    apart = abs((a - (a + b) * (a + c) / n).sum())
+    variance = (a + b) * (a + c) * (b + d) * (c + d) / (n**2 * (n - 1))
+    p = 1 - chdtr(1, (apart - 0.5) ** 2 / variance.sum())
+    if not same or not other:
+        return OddsRatio(np.inf if same else 0.0, float("nan"), float("nan"), float(p))
+    differ = 1 - (a + d) / n
+    variance = ((a + d) * ad / n**2).sum() / same**2
+    variance += ((a + d) * bc / n**2 + differ * ad / n).sum() / (same * other)
+    variance += (differ * bc / n).sum() / other**2
+    centre, half = np.log(same / other), -ndtri((1 - CONFIDENCE) / 2) * np.sqrt(variance / 2)
+    return OddsRatio(
+        float(same / other), float(np.exp(centre - half)), float(np.exp(centre + half)), float(p)
+    )
 
 
 def _table(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -70,24 +79,29 @@ def _table(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def cohens_kappa(first: ArrayLike, second: ArrayLike) -> Kappa:
-    """Agreement of two lists of answers [n] beyond chance (Cohen 1960), by statsmodels.
+    """Agreement of two lists of answers [n] beyond chance (Cohen 1960).
 
     The interval is by the asymptotic variance of Fleiss, Cohen & Everitt (1969). NaN when there
     is no item; 1 cannot be told from chance, and so is NaN, when both always give one answer.
     """
-    from statsmodels.stats.inter_rater import cohens_kappa as kappa_of
-
     a, b = np.asarray(first, dtype=str), np.asarray(second, dtype=str)
     names, index = np.unique(np.concatenate([a, b]), return_inverse=True)
     if len(names) < 2:
         return Kappa(float("nan"), float("nan"), float("nan"))
-    table = np.zeros((len(names), len(names)))
-    np.add.at(table, (index[: len(a)], index[len(a) :]), 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = kappa_of(table)
-    half = ndtri((1 + CONFIDENCE) / 2) * float(found.std_kappa)
-    kappa = float(found.kappa)
-    return Kappa(kappa, max(-1.0, kappa - half), min(1.0, kappa + half))
+    counts = np.zeros((len(names), len(names)))
+    np.add.at(counts, (index[: len(a)], index[len(a) :]), 1)
+    n, shares = len(a), counts / len(a)
+    of_first, of_second = counts.sum(1) / n, counts.sum(0) / n
+    same, chance = np.diag(counts).sum() / n, np.diag(of_second * of_first[:, None]).sum()
+    kappa = (same - chance) / (1 - chance)
+    apart = shares * (of_second[:, None] + of_first) ** 2
+    np.fill_diagonal(apart, 0)
+    variance = (np.diag(shares) * (1 - (of_first + of_second) * (1 - kappa)) ** 2).sum()
+    variance += (1 - kappa) ** 2 * apart.sum()
+    variance -= (kappa - chance * (1 - kappa)) ** 2
+    with np.errstate(invalid="ignore"):  # rounding may take a variance of 0 below it
+        half = ndtri((1 + CONFIDENCE) / 2) * np.sqrt(variance / (1 - chance) ** 2 / n)
+    return Kappa(float(kappa), float(max(-1.0, kappa - half)), float(min(1.0, kappa + half)))
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from benchmarks import (
     lama_models,
     parity,
     scoring,
+    start,
 )
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
@@ -108,3 +109,12 @@ def test_false_claims(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     false_claims.main(1)
     out = capsys.readouterr().out
     assert "a bias: over nouns 0 %, by the rules 0 %" in out and "random weights:" in out
+
+
+def test_start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(start, "COMMANDS", {"the version": ["--version"]})
+    start.main(["--rounds", "1"])
+    assert "the version" in capsys.readouterr().out
+    monkeypatch.setattr(start, "COMMANDS", {"none": ["--none"]})
+    with pytest.raises(SystemExit, match="--none of .*: hyperprobe: error"):
+        start.main(["--rounds", "1"])

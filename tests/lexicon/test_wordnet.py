@@ -1,3 +1,4 @@
+import re
 import runpy
 import shutil
 import zipfile
@@ -11,6 +12,7 @@ from hyperprobe.diagnostic.build import build_diagnostic
 from hyperprobe.errors import UserError
 from hyperprobe.lexicon.wordnet import (
     FILES,
+    _open,
     count_senses,
     damage_named,
     open_wordnet,
@@ -85,19 +87,40 @@ def test_the_taxonomy_holds_kinds_and_no_instances():
     assert not any(name[0].isupper() for name in ships)
 
 
-def test_a_folder_without_lexnames_and_nltks_zip_work_too(tmp_path: Path):
-    folder = tmp_path / "wordnet"
+@pytest.fixture(scope="module")
+def some_lemmas(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """WordNet with few lemmas: the index lines of most words take long to read."""
+    folder = tmp_path_factory.mktemp("some") / "wordnet"
     shutil.copytree(data_folder("wordnet_data"), folder)
-    for path in folder.glob("index.*"):  # of most words, the index lines alone take long to read
+    for path in folder.glob("index.*"):
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        path.write_text("".join(line for line in lines if line[0] == " " or "robin" in line))
+        path.write_text("".join(line for line in lines if re.search("^ |^good |robin", line)))
+    return folder
+
+
+def test_an_installation_that_its_group_may_write_is_read(
+    some_lemmas: Path, monkeypatch: pytest.MonkeyPatch
+):
+    lexnames = some_lemmas / "lexnames"
+    lexnames.chmod(0o664)
+    monkeypatch.setattr("hyperprobe.lexicon.wordnet.data_folder", lambda name: some_lemmas)
+    assert _open.__wrapped__(None).synset("robin.n.02").lexname() == "noun.animal"
+    lexnames.chmod(0o644)
+
+
+def test_a_folder_without_lexnames_and_nltks_zip_work_too(some_lemmas: Path, tmp_path: Path):
     archive = tmp_path / "wordnet.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-        for path in folder.iterdir():
+        for path in some_lemmas.iterdir():
             packed.write(path, f"wordnet/{path.name}")
-    (folder / "lexnames").unlink()
-    for place in (folder, archive):
-        assert open_wordnet(place).synset("robin.n.02").lexname() == "noun.animal"
+    (some_lemmas / "lexnames").unlink()
+    shipped = open_wordnet()._lemma_pos_offset_map  # ours; of other folders it is nltk's
+    for place in (some_lemmas, archive):
+        wordnet = open_wordnet(place)
+        assert wordnet.synset("robin.n.02").lexname() == "noun.animal"
+        robins = wordnet._lemma_pos_offset_map
+        assert len(robins) > 5
+        assert {lemma: shipped[lemma] for lemma in robins} == dict(robins)
 
 
 def test_a_bad_folder_is_named_in_one_line(tmp_path: Path):

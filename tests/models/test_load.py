@@ -2,13 +2,19 @@
 
 import json
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from hyperprobe.cloze import CandidateSet, parse_cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.load import identify, load_model
 from hyperprobe.names import EMBEDDED
+from hyperprobe.options import ModelOptions
+from hyperprobe.runs.jobs import LastLoaded
+from tests.tiny_models import save_bert, save_model
 
 
 def test_the_embedded_model_is_small_and_knows_its_files():
@@ -32,6 +38,31 @@ def test_random_weights_have_the_shape_and_not_the_knowledge(tiny_models: dict[s
 
 def copy_of(tiny_models: dict[str, Path], folder: Path) -> Path:
     return Path(shutil.copytree(tiny_models["bert"], folder / "copy"))
+
+
+@pytest.mark.parametrize(
+    ("save", "setting", "kept"),
+    [
+        (save_bert, {"pll": "all-masked"}, True),
+        (partial(save_model, "GPT2"), {"causal_scoring": "continuation"}, True),
+        (save_bert, {"pll": "all-masked", "dtype": "bf16"}, False),
+    ],
+)
+def test_weights_are_loaded_once_for_several_ways_to_ask(
+    tmp_path: Path, save: Callable[[Path], object], setting: dict[str, str], kept: bool
+):
+    save(tmp_path)
+    name, options = str(tmp_path), ModelOptions(**setting)
+    models = LastLoaded()
+    first = models.get(load_model, name, ModelOptions())
+    models.kept["asked"] = 1
+    second = models.get(load_model, name, options)
+    assert (first.model is second.model) is kept and not models.kept
+    fresh = load_model(name, options)
+    assert second.describe() == fresh.describe() != first.describe()
+    asked = [parse_cloze("A robin is a [MASK].", "a"), parse_cloze("The [MASK] sings.", "b")]
+    words = CandidateSet(("bird", "vehicles", "tools"))
+    assert (second.score(asked, words) == fresh.score(asked, words)).all()
 
 
 def test_a_folder_without_a_mask_token(tiny_models: dict[str, Path], tmp_path: Path):

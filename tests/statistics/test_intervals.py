@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
-from scipy.stats import binom, bootstrap
+from scipy.stats import binom, binomtest, bootstrap
 
 from hyperprobe.statistics.columns import share_columns
 from hyperprobe.statistics.intervals import (
@@ -62,6 +62,12 @@ def test_mcnemar_is_symmetric_and_a_probability(pairs: list[tuple[bool, bool]]):
     assert mcnemar_exact(b, a) == (only_b, only_a, pytest.approx(p))
     assert 0 < p <= 1
     assert only_a + only_b == sum(x != y for x, y in pairs)
+
+
+def test_the_sign_test_is_that_of_scipy():
+    for k, n in [(0, 1), (3, 7), (4, 8), (0, 20), (41, 60), (280, 576)]:
+        _, _, p = mcnemar_exact([1] * k + [0] * (n - k), [0] * k + [1] * (n - k))
+        assert p == pytest.approx(binomtest(k, n).pvalue, rel=1e-12)
 
 
 def test_mcnemar_by_hand():

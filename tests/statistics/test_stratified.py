@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.contingency_tables import StratifiedTable
+from statsmodels.stats.inter_rater import cohens_kappa as kappa_of_statsmodels
 from statsmodels.stats.multitest import multipletests
 
 from hyperprobe.statistics.stratified import cohens_kappa, common_odds_ratio, holm
@@ -38,6 +40,22 @@ def test_cmh_by_hand() -> None:
     statistic = (abs(excess) - 0.5) ** 2 / variance
     assert found.p_value == pytest.approx(float(chi2.sf(statistic, 1)))
     assert found.low < ratio < found.high
+
+
+def test_cmh_and_kappa_are_those_of_statsmodels() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        tables = random.integers(1, 30, (5, 4))
+        theirs = StratifiedTable([table.reshape(2, 2) for table in tables])
+        p = theirs.test_null_odds(correction=True).pvalue
+        wanted = [theirs.oddsratio_pooled, *theirs.oddsratio_pooled_confint(), p]
+        ours = common_odds_ratio(*outcomes([tuple(table) for table in tables]))
+        assert ours == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+        counts = random.integers(0, 30, (4, 4))
+        first, second = (np.repeat(side.ravel(), counts.ravel()) for side in np.indices((4, 4)))
+        kappa = kappa_of_statsmodels(counts)
+        ends = [max(-1, kappa.kappa_low), min(1, kappa.kappa_upp)]
+        assert cohens_kappa(first, second) == pytest.approx([kappa.kappa, *ends], rel=1e-12)
 
 
 def test_easy_and_hard_categories_alone_give_nothing() -> None:

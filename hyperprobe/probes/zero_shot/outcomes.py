@@ -165,9 +165,3 @@ class Scored:
             scores = without_prior(self.scores, self.prior)
         index = {name: i for i, name in enumerate(self.names)}
         return rank_scores(scores.astype(np.float64), [index[name] for name in self.gold], 1)
-
-
-def is_scored(predictions: pd.DataFrame, probe: str) -> pd.Series:
-    """Item -> whether the model can score it in a closed probe."""
-    rows = predictions[predictions["probe"] == probe].set_index("item")
-    return rows["gold_rank"] > 0
