@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
+from typing import IO, Any, TypeAlias
+from unittest import mock
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's library is imported
 os.environ.pop("COLUMNS", None)  # workers of pytest-xdist have one
@@ -15,6 +18,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread fo
 
 import pytest
 
+Drawing: TypeAlias = Callable[[], AbstractContextManager[object]]
 SHARED = Path(__file__).parents[2] / "shared"
 
 
@@ -74,11 +78,26 @@ def columns_of_predictions_are_documented() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def drawing() -> Iterator[Drawing]:
+    """Figures are made, and files of their names, but drawn (which took a tenth of the suite's
+    time) only `with drawing()`."""
+    from matplotlib.figure import Figure
+
+    def blank(figure: Figure, out: IO[Any], *, format: str, **_: Any) -> None:
+        assert figure.axes
+        out.write("<svg />" if format == "svg" else b"PNG")
+
+    savefig = Figure.savefig
+    with mock.patch.object(Figure, "savefig", blank):
+        yield lambda: mock.patch.object(Figure, "savefig", savefig)
+
+
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that look into no figure: the files are there, and nothing is drawn."""
-    monkeypatch.setattr("hyperprobe.render.document.svg_of", lambda figure: "<svg />")
-    monkeypatch.setattr("hyperprobe.render.figure.png_of", lambda figure: b"PNG")
+def drawn(drawing: Drawing) -> Iterator[None]:
+    """For tests that look into figures."""
+    with drawing():
+        yield
 
 
 @pytest.fixture

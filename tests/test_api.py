@@ -14,6 +14,7 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.registry import COMMANDS
 from hyperprobe.registry import load as named
 from hyperprobe.runs.run import Run
+from tests.conftest import Drawing
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +25,11 @@ def few_nouns(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def asked(few_nouns: str, tiny_models, tmp_path_factory) -> hp.ZeroShotResult:
+def asked(few_nouns: str, drawing: Drawing, tiny_models, tmp_path_factory) -> hp.ZeroShotResult:
     """A zero-shot run of a tiny model, all arguments as plain texts."""
     results = str(tmp_path_factory.mktemp("results"))
-    return hp.zero_shot(str(tiny_models["bert"]), diagnostics=few_nouns, results=results)
+    with drawing():
+        return hp.zero_shot(str(tiny_models["bert"]), diagnostics=few_nouns, results=results)
 
 
 def test_importing_loads_nothing():
@@ -102,7 +104,9 @@ def test_figures_are_files_of_the_run_and_drawn_once(
     assert again.figures == asked.figures
 
 
-def test_a_damaged_figure_is_drawn_again(asked: hp.ZeroShotResult, few_nouns: str, tiny_models):
+def test_a_damaged_figure_is_drawn_again(
+    asked: hp.ZeroShotResult, drawn: None, few_nouns: str, tiny_models
+):
     figure = asked.figures["accuracy"]
     before = figure.read_bytes()
     figure.write_bytes(b"")

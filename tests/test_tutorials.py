@@ -15,8 +15,6 @@ OTHERS = sorted(
     {f"tutorials/{page.stem}" for page in FOLDER.glob("tutorials/*.md")} - {FIRST, *LATER}
 )
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def follow(name: str, folder: Path) -> None:
     shown = list(execute((FOLDER / f"{name}.md").read_text(encoding="utf-8"), folder))

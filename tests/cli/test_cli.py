@@ -183,7 +183,6 @@ def test_results_that_cannot_be_written(tmp_path: Path):
     assert "cannot write" in one_line_error(run(tmp_path, "build-diagnostic", "lm-diagnostic"))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_killed_and_started_again(asked: tuple[Path, str], tmp_path: Path):
     command = ["zero-shot", "--diagnostic", "lm-diagnostic", "--json"]
     whole = json.loads(asked[1])

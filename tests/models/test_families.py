@@ -38,7 +38,6 @@ def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return int(end.value.code or 0)
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["GPT2", "Llama", "T5", "Bart"])
 def test_zero_shot_of_every_family(
     name: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
@@ -65,7 +64,6 @@ def test_zero_shot_of_every_family(
     assert rows[model]["n_unscored_singular"] == 0
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["T5"])
 def test_each_article_policy_and_scoring(
     name: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
@@ -86,7 +84,6 @@ def test_each_article_policy_and_scoring(
     assert rows[0]["margin_singular"] != rows[1]["margin_singular"]
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["GPT2", "T5"])
 def test_facts_of_every_family(
     name: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys

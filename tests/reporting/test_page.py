@@ -103,6 +103,7 @@ def test_long_tables_are_folded():
     assert html.count("<caption>") == 2
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_same_runs_give_the_same_files(made: Report, folder: Path, tmp_path: Path):
     again = report(sorted(folder.glob("zero-shot-*")), results=tmp_path)
     files = {p.relative_to(made.folder) for p in made.folder.rglob("*") if p.is_file()}

@@ -87,7 +87,7 @@ def test_every_model_under_the_settings_that_matter(models: list[str], tmp_path:
 
 
 def test_checkpoints_under_each_setting(
-    models: list[str], tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.EMBEDDED_VECTORS", ())
     for step, source in (("step1", models[0]), ("checkpoint-20", models[0])):
@@ -107,7 +107,6 @@ def test_checkpoints_under_each_setting(
     assert "Accuracy of out original over training steps" in page.read_text()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_article_policies_share_what_no_article_changes(models: list[str], tmp_path: Path):
     policies = ["gold", "fixed", "marginal"]
     plan = write_study(tmp_path, models[:1], article=policies)

@@ -337,7 +337,6 @@ def write_source(folder: Path, n: int = 60) -> str:
     return str(folder)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_command_and_a_kill(
     tmp_path: Path, tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ):
@@ -359,7 +358,6 @@ def test_the_command_and_a_kill(
     assert len(finished_cells(tmp_path)) == n_cells
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_same_numbers_on_one_and_two_threads(
     tmp_path: Path, tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ):

@@ -216,7 +216,6 @@ def test_a_users_source_from_python(tmp_path: Path, tiny_models: dict[str, Path]
     assert pd.read_parquet(result.folder / "predictions.parquet")["top"].str.len().max() == 10
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_same_numbers_whatever_the_order_of_relations(
     tmp_path: Path, tiny_models: dict[str, Path]
 ):
@@ -230,7 +229,6 @@ def test_the_same_numbers_whatever_the_order_of_relations(
     assert a.to_dict() == pytest.approx(b.to_dict())
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_several_tokens_on_request(tmp_path: Path, tiny_models: dict[str, Path]):
     source = write_source(tmp_path / "facts", 1)
     rows = [{"sub_label": "robin", "obj_label": word} for word in ("bird", "sparrowhawk")]
@@ -248,7 +246,6 @@ def test_several_tokens_on_request(tmp_path: Path, tiny_models: dict[str, Path])
     assert "all of them masked" in settings["scoring"]
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Path]):
     source, model = str(write_source(tmp_path / "facts")), str(tiny_models["bert"])
     prompts = tmp_path / "P1.jsonl"
@@ -276,6 +273,7 @@ def few_wordnet_facts(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any
     monkeypatch.setattr(sources, "WORDNET_FOLDER", folder)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_lama_with_no_options(tmp_path: Path, few_wordnet_facts: None):
     done = run(tmp_path, "lama")
     assert done.returncode == 0, done.stderr
@@ -297,7 +295,6 @@ def test_vocab_intersect_takes_models_as_they_come():
     assert join_vocab_models(plain) == plain
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_vocab_intersect_from_the_command_line(tmp_path: Path, tiny_models: dict[str, Path]):
     source = str(write_source(tmp_path / "facts", 1))
     bert, roberta = str(tiny_models["bert"]), str(tiny_models["roberta"])
@@ -312,7 +309,6 @@ def test_vocab_intersect_from_the_command_line(tmp_path: Path, tiny_models: dict
     assert notes["settings"]["candidates"]["n"] == len(words)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_what_has_no_effect_is_said_in_a_line(tmp_path: Path, tiny_models: dict[str, Path]):
     """A source without the relation, questions that no fact has, data that no source reads."""
     first, second = (str(write_source(tmp_path / name, n)) for name, n in (("a", 2), ("b", 1)))
@@ -355,7 +351,6 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: tuple[str,
     assert says in one_line_error(run(tmp_path, "lama", *arguments))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_killed_run_goes_on_without_repeating_what_was_done(
     tmp_path: Path, tiny_models: dict[str, Path]
 ):

@@ -375,7 +375,6 @@ def test_every_method_and_control(tmp_path: Path, tiny_models: dict[str, Path]):
     assert own["mrr"].loc[pick] == pytest.approx(other["mrr"].loc[pick])
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_one_training_fact_is_enough_and_none_is_told(tmp_path: Path, tiny_models: dict[str, Path]):
     folder = write_source(tmp_path / "facts", 2)
     write_rows(folder / "Mine" / "P0.jsonl", [("robin", "bird"), ("oak", "tree")])
@@ -392,6 +391,7 @@ def test_one_training_fact_is_enough_and_none_is_told(tmp_path: Path, tiny_model
         prompts([model], sources=[str(folder)], relations=["P1"], results=tmp_path)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_prompts_from_the_command_line(tmp_path: Path, tiny_models: dict[str, Path]):
     source, model = str(write_source(tmp_path / "facts", 1)), str(tiny_models["bert"])
     command = ["prompts", "--model", model, "--source", source, "--control", "none", "--control",
@@ -436,7 +436,6 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: tuple[str,
     assert says in one_line_error(run(tmp_path, "prompts", *arguments))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_killed_search_goes_on(tmp_path: Path, tiny_models: dict[str, Path]):
     source, model = str(write_source(tmp_path / "facts", 5)), str(tiny_models["bert"])
     command = ["prompts", "--model", model, "--source", source, "--control", "none",

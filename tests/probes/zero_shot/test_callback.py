@@ -91,7 +91,6 @@ def test_training_is_the_same_bit_for_bit(
     tokenizer: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    undrawn: None,
 ):
     before = dict(loaded._LOADED)
     plain, expected = train(tiny_models["bert"], tmp_path / "plain", None)

@@ -42,7 +42,6 @@ def gold_scores(predictions: pd.DataFrame, model: str) -> pd.DataFrame:
     return rows.set_index("item")[[c for c in predictions if c in SCORES]].sort_index()
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("option", "value"), [("causal_scoring", "continuation"), ("pll", "original")]
 )
@@ -69,7 +68,6 @@ def test_an_analysis_asks_as_the_run_did(
     assert (gold_scores(default.predictions, model) - expected).abs().max(axis=None) > 1e-3
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_options_are_recorded_whole(nouns: str, tiny_models: dict[str, Path], tmp_path: Path):
     made = zero_shot(
         str(tiny_models["bert"]), nouns, results=tmp_path, device="cpu", pll="original"

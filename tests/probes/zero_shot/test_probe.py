@@ -20,6 +20,7 @@ from hyperprobe.probes.zero_shot.predictions import (
     predict_majority,
 )
 from hyperprobe.probes.zero_shot.probe import zero_shot
+from tests.conftest import Drawing
 
 ASKED = load_set("lm-diagnostic")
 SET = ASKED.frame
@@ -92,7 +93,6 @@ def test_contexts_are_asked_where_there_are_some(tiny_models: dict[str, Path]):
     assert contextual["score_bird"].nunique() == 1
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_shuffled_contexts_are_a_control_of_their_own(tiny_models: dict[str, Path], tmp_path: Path):
     bert = str(tiny_models["bert"])
     made = zero_shot([bert], ["lm-diagnostic"], controls=["shuffled"], results=tmp_path)
@@ -108,10 +108,12 @@ def test_shuffled_contexts_are_a_control_of_their_own(tiny_models: dict[str, Pat
 
 
 @pytest.fixture(scope="module")
-def result(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory):
-    return zero_shot(
-        [str(tiny_models["bert"])], ["lm-diagnostic"], results=tmp_path_factory.mktemp("results")
-    )
+def result(
+    tiny_models: dict[str, Path], drawing: Drawing, tmp_path_factory: pytest.TempPathFactory
+):
+    results = tmp_path_factory.mktemp("results")
+    with drawing():
+        return zero_shot([str(tiny_models["bert"])], ["lm-diagnostic"], results=results)
 
 
 def test_a_run_has_its_baselines_and_files(result, tiny_models: dict[str, Path]):
@@ -145,7 +147,6 @@ def test_the_same_run_again_asks_no_model(
     pd.testing.assert_frame_equal(again.metrics, result.metrics)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_an_interrupted_run_goes_on(
     tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
