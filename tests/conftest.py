@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -18,7 +18,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread fo
 
 import pytest
 
-Drawing: TypeAlias = Callable[[], AbstractContextManager[object]]
+Within: TypeAlias = Callable[[], AbstractContextManager[object]]
 SHARED = Path(__file__).parents[2] / "shared"
 
 
@@ -79,7 +79,7 @@ def columns_of_predictions_are_documented() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def drawing() -> Iterator[Drawing]:
+def drawing() -> Iterator[Within]:
     """Figures are made, and files of their names, but drawn (which took a tenth of the suite's
     time) only `with drawing()`."""
     from matplotlib.figure import Figure
@@ -93,8 +93,25 @@ def drawing() -> Iterator[Drawing]:
         yield lambda: mock.patch.object(Figure, "savefig", savefig)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def all_vectors() -> Iterator[Within]:
+    """One of the three sets of vectors that ship is asked beside a run's models, to save time; all
+    `with all_vectors()`."""
+    from hyperprobe.names import EMBEDDED_VECTORS
+
+    def asked(vectors: tuple[str, ...]) -> ExitStack:
+        stack = ExitStack()
+        for probe in ("zero_shot.ask", "consistency.probe", "lama.probe", "classify.probe"):
+            where = f"hyperprobe.probes.{probe}.EMBEDDED_VECTORS"
+            stack.enter_context(mock.patch(where, vectors))
+        return stack
+
+    with asked(EMBEDDED_VECTORS[:1]):
+        yield lambda: asked(EMBEDDED_VECTORS)
+
+
 @pytest.fixture
-def drawn(drawing: Drawing) -> Iterator[None]:
+def drawn(drawing: Within) -> Iterator[None]:
     """For tests that look into figures."""
     with drawing():
         yield

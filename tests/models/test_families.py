@@ -31,7 +31,6 @@ def folders(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """The command line in this process: its exit code."""
-    monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.EMBEDDED_VECTORS", ("word2vec",))
     monkeypatch.setattr(sys, "argv", ["hyperprobe", *arguments])
     with pytest.raises(SystemExit) as end:
         cli.main()

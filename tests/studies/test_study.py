@@ -33,12 +33,6 @@ def models(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
     return [str(folder) for folder in (tiny_models["bert"], *made)]
 
 
-@pytest.fixture(autouse=True)
-def one_vectors_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To save time, one of the three vector baselines."""
-    monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.EMBEDDED_VECTORS", ("word2vec",))
-
-
 def write_study(folder: Path, models: list[str], **settings: object) -> Path:
     """A study of `models` on two small sets."""
     for name, rows in (("one", slice(0, 6)), ("two", slice(6, 12))):
@@ -235,7 +229,7 @@ def test_kills_at_random_moments_lose_nothing(models: list[str], tmp_path: Path)
     moments = random.Random(0)
     seen: dict[Path, int] = {}
     n_kills = 0
-    for _ in range(6):
+    for _ in range(4):
         child = start(path, results)
         time.sleep(moments.uniform(0, took / 2))
         os.kill(child, signal.SIGKILL)
@@ -243,7 +237,7 @@ def test_kills_at_random_moments_lose_nothing(models: list[str], tmp_path: Path)
         now = cells_of(results)
         assert all(now[path] == when for path, when in seen.items())  # none lost, none redone
         seen = now
-    assert n_kills >= 3
+    assert n_kills >= 2
     assert end_of(start(path, results)) == 0
     done = cells_of(results)
     assert all(done[path] == when for path, when in seen.items())

@@ -33,7 +33,7 @@ from hyperprobe.render.table import show
 from hyperprobe.runs.files import write_frame
 from hyperprobe.runs.read import read_run
 from tests.commands import end_of, fork
-from tests.conftest import Drawing
+from tests.conftest import Within
 
 STEPS_PER_EPOCH = net.STEPS_PER_EPOCH
 ANALYSES = ("layers", "control-task", "code-length")
@@ -41,12 +41,10 @@ ANALYSES = ("layers", "control-task", "code-length")
 
 @pytest.fixture(scope="module", autouse=True)
 def short_training():
-    """Two epochs of few steps, and one set of vectors: here it does not matter how well the nets
-    learn."""
+    """Two epochs of few steps: here it does not matter how well the nets learn."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(net, "MAX_EPOCHS", 2)
         patch.setattr(net, "STEPS_PER_EPOCH", 3)
-        patch.setattr(probe, "EMBEDDED_VECTORS", EMBEDDED_VECTORS[:1])
         yield patch
 
 
@@ -62,7 +60,7 @@ def folds_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def result(folds_file: Path, drawing: Drawing, tiny_models, tmp_path_factory) -> ClassifyResult:
+def result(folds_file: Path, drawing: Within, tiny_models, tmp_path_factory) -> ClassifyResult:
     with drawing():
         return classify(
             [str(tiny_models["bert"])],

@@ -11,11 +11,11 @@ import pytest
 import hyperprobe as hp
 from hyperprobe.diagnostic.files import load_diagnostic
 from tests.commands import one_line_error, run
-from tests.conftest import Drawing
+from tests.conftest import Within
 
 
 @pytest.fixture(scope="module")
-def asked(drawing: Drawing, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def asked(drawing: Within, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A folder with a set of 36 nouns, about which the embedded model was asked, and what was
     printed."""
     folder = tmp_path_factory.mktemp("consistency")

@@ -11,7 +11,7 @@ import hyperprobe as hp
 from hyperprobe.probes.pairs import report
 from hyperprobe.statistics import weighted
 from tests.commands import finished_cells, kill_after, one_line_error, run
-from tests.conftest import Drawing
+from tests.conftest import Within
 
 HYPERNYMS = {"robin": "bird", "sparrow": "bird", "oak": "tree", "hammer": "tool", "car": "vehicle"}
 # Each noun with its hypernym, and with another one.
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_models) -> Path:
 
 
 @pytest.fixture(scope="module")
-def result(folder: Path, drawing: Drawing) -> hp.PairsResult:
+def result(folder: Path, drawing: Within) -> hp.PairsResult:
     with drawing():
         return hp.pairs(
             [folder / "nouns.tsv", folder / "graded.csv"],

@@ -61,6 +61,7 @@ def write_source(folder: Path, n_relations: int = 2) -> Path:
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hyperprobe.probes.prompts.optiprompt.MIN_STEPS", 2)
+    monkeypatch.setattr("hyperprobe.probes.prompts.finetune.EPOCHS", 2)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,13 @@ def train(
 
 def losses(recorder: Recorder) -> list[float]:
     return [logs["loss"] for logs in recorder.logged if "loss" in logs]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_to_collect() -> None:
+    """The trainer collects garbage several times, over all objects of a test run that are not
+    frozen."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")
