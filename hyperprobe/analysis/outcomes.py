@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hyperprobe.names import MAJORITY
@@ -15,6 +16,7 @@ from hyperprobe.probes.zero_shot.outcomes import (
     PMI,
     RAW,
     is_scored,
+    of_items,
     outcome_table,
 )
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
@@ -46,18 +48,16 @@ def each_outcome(
 def scored_outcomes(rows: pd.DataFrame) -> pd.DataFrame:
     """The `outcome_table` of one model and set, NaN where the model cannot score the item."""
     right = outcome_table(rows)
-    can = {probe: is_scored(rows, probe).reindex(right.index) for probe in CLOSED}
+    can = {probe: is_scored(rows, probe).reindex(right.index).eq(True) for probe in CLOSED}
     for name in (*CLOSED, *PAIRED):
-        for probe in PAIRED.get(name, (name,)):
-            for suffix in (RAW, CALIBRATED, PMI):
-                right[f"{name}{suffix}"] = right[f"{name}{suffix}"].where(can[probe].eq(True))
+        known = np.all([can[probe] for probe in PAIRED.get(name, (name,))], axis=0)
+        right.loc[~known, [f"{name}{suffix}" for suffix in (RAW, CALIBRATED, PMI)]] = np.nan
     return right
 
 
 def with_items(outcomes: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Outcomes by item with what `rows` say about the items."""
-    items = rows.drop_duplicates("item").set_index("item").reindex(outcomes.index)
-    return outcomes.join(items[["hyponym", "hypernym", "synset", "zipf"]])
+    return outcomes.join(of_items(rows, "hyponym", "hypernym", "synset", "zipf"))
 
 
 def titled(table: pd.DataFrame, what: str) -> str:

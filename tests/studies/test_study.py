@@ -16,9 +16,11 @@ import pytest
 
 import hyperprobe as hp
 from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.errors import UserError
+from hyperprobe.models.load import load_model
 from hyperprobe.probes.zero_shot import ask as zero_shot_ask
-from hyperprobe.probes.zero_shot.probe import zero_shot
+from hyperprobe.probes.zero_shot.predictions import predict
 from hyperprobe.probes.zero_shot.study import StudyResult
 from hyperprobe.studies.file import plans, read_study
 from hyperprobe.studies.study import study
@@ -110,10 +112,10 @@ def test_article_policies_share_what_no_article_changes(models: list[str], tmp_p
     assert len(read) == 6  # on two sets
     assert 0 < sum(read) < 1.6 * sum(read[:2])
     scores = [c for c in result.predictions if c.startswith("score_")]
-    sets = [str(tmp_path / f"{name}.tsv") for name in ("one", "two")]
+    sets = [load_set(str(tmp_path / f"{name}.tsv")) for name in ("one", "two")]
+    model = load_model(models[0])
     for policy in policies:
-        alone = zero_shot(models[0], sets, policy, results=tmp_path).predictions
-        alone = alone[alone["model"].str.endswith(models[0])].reset_index(drop=True)
+        alone = pd.concat([predict(model, one, policy) for one in sets], ignore_index=True)
         rows = result.predictions[result.predictions["article"] == policy]
         rows = rows[rows["model"].str.endswith(models[0])].reset_index(drop=True)
         assert (rows[["item", "probe", "best"]] == alone[["item", "probe", "best"]]).all(axis=None)
