@@ -35,14 +35,20 @@ def models(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
     return [str(folder) for folder in (tiny_models["bert"], *made)]
 
 
-def write_study(folder: Path, models: list[str], **settings: object) -> Path:
-    """A study of `models` on two small sets."""
-    for name, rows in (("one", slice(0, 6)), ("two", slice(6, 12))):
+TWO = {"one": slice(0, 6), "two": slice(6, 12)}
+ONE = {"one": TWO["one"]}
+
+
+def write_study(
+    folder: Path, models: list[str], sets: dict[str, slice] = TWO, **settings: object
+) -> Path:
+    """A study of `models` on two small sets, or on those given."""
+    for name, rows in sets.items():
         load_diagnostic("lm-diagnostic").iloc[rows].to_csv(
             folder / f"{name}.tsv", sep="\t", index=False
         )
     lines = [f"models = {json.dumps(models)}"]
-    lines.append(f"diagnostics = {json.dumps([str(folder / f'{n}.tsv') for n in ('one', 'two')])}")
+    lines.append(f"diagnostics = {json.dumps([str(folder / f'{n}.tsv') for n in sets])}")
     lines += ["[settings]", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
     path = folder / "mine.toml"
     path.write_text("\n".join(lines))
@@ -125,7 +131,7 @@ def test_article_policies_share_what_no_article_changes(models: list[str], tmp_p
 def test_a_study_that_grows_costs_what_is_new(
     models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    first = ask(write_study(tmp_path, models[:1]), tmp_path)
+    first = ask(write_study(tmp_path, models[:1], ONE), tmp_path)
     cells = {path: path.stat().st_mtime_ns for path in tmp_path.glob("study/cells/*")}
     tables = {path: path.read_bytes() for path in first.folder.iterdir()}
     asked: list[str] = []
@@ -135,7 +141,7 @@ def test_a_study_that_grows_costs_what_is_new(
         "load_model",
         lambda name, *how: (asked.append(name), original(name, *how))[1],
     )
-    second = ask(write_study(tmp_path, [models[0], models[2]]), tmp_path)
+    second = ask(write_study(tmp_path, [models[0], models[2]], ONE), tmp_path)
     assert asked == [models[2]] and second.folder != first.folder
     assert cells and all(path.stat().st_mtime_ns == when for path, when in cells.items())
     assert {path: path.read_bytes() for path in first.folder.iterdir()} == tables
@@ -149,7 +155,7 @@ def test_files_of_one_name_do_not_overwrite_each_other(models: list[str], tmp_pa
     made = []
     for name, own in (("a", models[:1]), ("b", models[1:2])):
         (tmp_path / name).mkdir()
-        made.append(ask(write_study(tmp_path / name, own), results))
+        made.append(ask(write_study(tmp_path / name, own, ONE), results))
     assert made[0].folder != made[1].folder
     for result in made:
         assert len(pd.read_csv(result.folder / "metrics.csv")) == len(result.metrics)
@@ -299,9 +305,9 @@ def test_a_folder_that_is_read_only(models: list[str], monkeypatch: pytest.Monke
 
 
 def test_a_corrupt_run_file_is_written_anew(models: list[str], tmp_path: Path):
-    first = ask(write_study(tmp_path, models[:1]), tmp_path)
+    first = ask(write_study(tmp_path, models[:1], ONE), tmp_path)
     (first.folder / "run.json").write_text('{"command": "stu')
     (first.folder / "metrics.csv").write_text("diag")
-    again = ask(write_study(tmp_path, models[:1]), tmp_path)
+    again = ask(write_study(tmp_path, models[:1], ONE), tmp_path)
     assert json.loads((again.folder / "run.json").read_text())["command"] == "study"
     assert len(pd.read_csv(again.folder / "metrics.csv")) == len(first.metrics)
