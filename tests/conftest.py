@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from pathlib import Path
@@ -22,10 +22,16 @@ Within: TypeAlias = Callable[[], AbstractContextManager[object]]
 SHARED = Path(__file__).parents[2] / "shared"
 
 
-def pytest_collection_finish() -> None:
-    """What is imported by now stays: not to be looked through at every garbage collection."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported meanwhile stays: not to be looked through at any garbage collection."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
