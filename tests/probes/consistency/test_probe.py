@@ -16,11 +16,11 @@ from tests.conftest import Within
 
 @pytest.fixture(scope="module")
 def asked(drawing: Within, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A folder with a set of 36 nouns, about which the embedded model was asked, and what was
+    """A folder with a set of 27 nouns, about which the embedded model was asked, and what was
     printed."""
     folder = tmp_path_factory.mktemp("consistency")
     frame = load_diagnostic("lm-diagnostic-extended")
-    few = frame.groupby("hypernym", sort=False).head(4)
+    few = frame.groupby("hypernym", sort=False).head(3)
     few.to_csv(folder / "few.tsv", sep="\t", index=False)
     with drawing():
         done = run(folder, "consistency", "--diagnostic", "few.tsv", "--json")
