@@ -10,13 +10,16 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
 import torch
+import typer.main
 
 from hyperprobe import cli
 
+GET_COMMAND = cache(typer.main.get_command)  # read from the signatures of all commands once
 PATIENCE = 100.0  # seconds until a command has to have begun
 
 
@@ -25,6 +28,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
     command = ["hyperprobe", *arguments]
     with (
+        mock.patch("typer.main.get_command", GET_COMMAND),
         contextlib.chdir(folder),
         mock.patch.object(sys, "argv", command),
         mock.patch.dict(os.environ, environment),

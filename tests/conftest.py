@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from pathlib import Path
+from typing import IO, Any, TypeAlias
+from unittest import mock
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's library is imported
 os.environ.pop("COLUMNS", None)  # workers of pytest-xdist have one
@@ -15,13 +18,20 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many workers as cores: a thread fo
 
 import pytest
 
+Within: TypeAlias = Callable[[], AbstractContextManager[object]]
 SHARED = Path(__file__).parents[2] / "shared"
 
 
-def pytest_collection_finish() -> None:
-    """What is imported by now stays: not to be looked through at every garbage collection."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported meanwhile stays: not to be looked through at any garbage collection."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
@@ -74,11 +84,43 @@ def columns_of_predictions_are_documented() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def drawing() -> Iterator[Within]:
+    """Figures are made, and files of their names, but drawn (which took a tenth of the suite's
+    time) only `with drawing()`."""
+    from matplotlib.figure import Figure
+
+    def blank(figure: Figure, out: IO[Any], *, format: str, **_: Any) -> None:
+        assert figure.axes
+        out.write("<svg />" if format == "svg" else b"PNG")
+
+    savefig = Figure.savefig
+    with mock.patch.object(Figure, "savefig", blank):
+        yield lambda: mock.patch.object(Figure, "savefig", savefig)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def all_vectors() -> Iterator[Within]:
+    """One of the three sets of vectors that ship is asked beside a run's models, to save time; all
+    `with all_vectors()`."""
+    from hyperprobe.names import EMBEDDED_VECTORS
+
+    def asked(vectors: tuple[str, ...]) -> ExitStack:
+        stack = ExitStack()
+        for probe in ("zero_shot.ask", "consistency.probe", "lama.probe", "classify.probe"):
+            where = f"hyperprobe.probes.{probe}.EMBEDDED_VECTORS"
+            stack.enter_context(mock.patch(where, vectors))
+        return stack
+
+    with asked(EMBEDDED_VECTORS[:1]):
+        yield lambda: asked(EMBEDDED_VECTORS)
+
+
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that look into no figure: the files are there, and nothing is drawn."""
-    monkeypatch.setattr("hyperprobe.render.document.svg_of", lambda figure: "<svg />")
-    monkeypatch.setattr("hyperprobe.render.figure.png_of", lambda figure: b"PNG")
+def drawn(drawing: Within) -> Iterator[None]:
+    """For tests that look into figures."""
+    with drawing():
+        yield
 
 
 @pytest.fixture

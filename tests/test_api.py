@@ -14,6 +14,7 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.registry import COMMANDS
 from hyperprobe.registry import load as named
 from hyperprobe.runs.run import Run
+from tests.conftest import Within
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +25,13 @@ def few_nouns(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def asked(few_nouns: str, tiny_models, tmp_path_factory) -> hp.ZeroShotResult:
+def asked(
+    few_nouns: str, drawing: Within, all_vectors: Within, tiny_models, tmp_path_factory
+) -> hp.ZeroShotResult:
     """A zero-shot run of a tiny model, all arguments as plain texts."""
     results = str(tmp_path_factory.mktemp("results"))
-    return hp.zero_shot(str(tiny_models["bert"]), diagnostics=few_nouns, results=results)
+    with drawing(), all_vectors():
+        return hp.zero_shot(str(tiny_models["bert"]), diagnostics=few_nouns, results=results)
 
 
 def test_importing_loads_nothing():
@@ -92,21 +96,29 @@ def test_a_run_without_a_result_is_not_loaded(tmp_path: Path):
 
 
 def test_figures_are_files_of_the_run_and_drawn_once(
-    asked: hp.ZeroShotResult, few_nouns: str, tiny_models, monkeypatch: pytest.MonkeyPatch
+    asked: hp.ZeroShotResult,
+    all_vectors: Within,
+    few_nouns: str,
+    tiny_models,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     assert set(asked.figures) == {"adds", "accuracy"}
     figure = asked.figures["adds"]
     assert figure == asked.folder / "adds.svg" and figure.read_text().startswith("<?xml")
     monkeypatch.setattr("hyperprobe.render.drawn.save_figures", lambda *_: pytest.fail("drawn"))
-    again = hp.zero_shot([str(tiny_models["bert"])], [few_nouns], results=asked.folder.parent)
+    with all_vectors():
+        again = hp.zero_shot([str(tiny_models["bert"])], [few_nouns], results=asked.folder.parent)
     assert again.figures == asked.figures
 
 
-def test_a_damaged_figure_is_drawn_again(asked: hp.ZeroShotResult, few_nouns: str, tiny_models):
+def test_a_damaged_figure_is_drawn_again(
+    asked: hp.ZeroShotResult, all_vectors: Within, drawn: None, few_nouns: str, tiny_models
+):
     figure = asked.figures["accuracy"]
     before = figure.read_bytes()
     figure.write_bytes(b"")
-    hp.zero_shot([str(tiny_models["bert"])], [few_nouns], results=asked.folder.parent)
+    with all_vectors():
+        hp.zero_shot([str(tiny_models["bert"])], [few_nouns], results=asked.folder.parent)
     assert figure.read_bytes() == before
 
 

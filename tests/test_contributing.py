@@ -120,7 +120,6 @@ def test_a_probe(add, run, tiny_models, tmp_path: Path, capsys):
     assert (page.parent / "figures" / "number-A.svg").is_file()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_model_family(add, tmp_path: Path):
     files = walk_through("A model family")
     assert len(files) == 2  # as its text says

@@ -189,7 +189,6 @@ def test_slugs_are_distinct():
     assert all(len(slug(name)) < 100 for name in names)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_folder_called_as_a_baseline_is_asked_beside_it(
     tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -1,10 +1,12 @@
 """The tutorials of the manual: what they write and run works, and what they show comes out."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import Within
 from tests.pages import Shown, blocks, execute, shortened
 
 FOLDER = Path(__file__).parents[1] / "docs"
@@ -15,7 +17,12 @@ OTHERS = sorted(
     {f"tutorials/{page.stem}" for page in FOLDER.glob("tutorials/*.md")} - {FIRST, *LATER}
 )
 
-pytestmark = pytest.mark.usefixtures("undrawn")
+
+@pytest.fixture(scope="module", autouse=True)
+def as_a_user(all_vectors: Within) -> Iterator[None]:
+    """With all baselines."""
+    with all_vectors():
+        yield
 
 
 def follow(name: str, folder: Path) -> None:

@@ -15,6 +15,7 @@ from hyperprobe.probes.zero_shot.outcomes import (
     PAIRED,
     PMI,
     RAW,
+    of_items,
     outcome_table,
 )
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
@@ -56,8 +57,7 @@ def scored_outcomes(rows: pd.DataFrame) -> pd.DataFrame:
 
 def with_items(outcomes: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Outcomes by item with what `rows` say about the items."""
-    items = rows[["item", "hyponym", "hypernym", "synset", "zipf"]].drop_duplicates("item")
-    return outcomes.join(items.set_index("item").reindex(outcomes.index))
+    return outcomes.join(of_items(rows, "hyponym", "hypernym", "synset", "zipf"))
 
 
 def titled(table: pd.DataFrame, what: str) -> str:

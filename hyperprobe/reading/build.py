@@ -197,7 +197,6 @@ def _merge(counted: Sequence[Path], n_documents: int, folder: Path) -> None:
     np.save(folder / "indptr.npy", indptr)
     new: Any = partial(np.lib.format.open_memmap, mode="w+", shape=(n_stored,))
     data, indices = new(folder / "data.npy", dtype="f8"), new(folder / "indices.npy", dtype="i4")
-    weights = idf(lengths, n_documents)
     free = indptr[:-1].copy()  # where the next document of each bucket goes
     for path in counted:
         rows = np.load(path)
@@ -205,7 +204,8 @@ def _merge(counted: Sequence[Path], n_documents: int, folder: Path) -> None:
         runs = np.diff(starts, append=rows.shape[1])
         places = free[rows[0]] + np.arange(rows.shape[1]) - np.repeat(starts, runs)
         indices[places] = rows[1]
-        data[places] = np.log1p(rows[2]) * weights[rows[0]]
+        weights = idf(lengths[rows[0][starts]], n_documents)
+        data[places] = np.log1p(rows[2]) * np.repeat(weights, runs)
         free[rows[0][starts]] += runs
     data.flush()
     indices.flush()

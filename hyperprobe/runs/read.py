@@ -128,9 +128,7 @@ def _parse(path: Path, data: bytes) -> pd.DataFrame:
     form: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
     if path.suffix == ".tsv":
         form |= {"sep": "\t", "quoting": csv.QUOTE_NONE}
-    header = pd.read_csv(io.BytesIO(data), nrows=0, **form).columns
-    texts = {name: str for name in TEXTS if name in header}
-    return pd.read_csv(io.BytesIO(data), dtype=texts, **form)
+    return pd.read_csv(io.BytesIO(data), dtype=dict.fromkeys(TEXTS, str), **form)
 
 
 def damaged(path: Path) -> UserError:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -286,6 +287,7 @@ def _sweep(folder: Path) -> None:
                 path.unlink()
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)

@@ -18,8 +18,6 @@ from benchmarks import (
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import load_set
-from hyperprobe.names import EMBEDDED_VECTORS
-from hyperprobe.probes.zero_shot import ask
 from hyperprobe.reading import build
 
 WORDS = CandidateSet(("bird", "fish", "tree", "tool"))
@@ -95,7 +93,6 @@ def test_gpu(shape: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 def test_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(ask, "EMBEDDED_VECTORS", EMBEDDED_VECTORS[:1])
     monkeypatch.setattr(kills, "MODELS", ("gpt2",))
     kills.main(["--kills", "1", "--items", "2"])
     out = capsys.readouterr().out

@@ -1,16 +1,24 @@
 """Each command as a user runs it: offline, in an empty folder, right and wrong."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from hyperprobe.probes.zero_shot.metrics import METRICS
-from tests.commands import PATIENCE, finished_cells, kill_after, one_line_error, run
+from tests.commands import (
+    end_of,
+    finished_cells,
+    fork,
+    kill_after,
+    one_line_error,
+    run,
+    wait_until,
+)
 
 
 def test_help_does_not_load_torch(tmp_path: Path):
@@ -183,7 +191,6 @@ def test_results_that_cannot_be_written(tmp_path: Path):
     assert "cannot write" in one_line_error(run(tmp_path, "build-diagnostic", "lm-diagnostic"))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_killed_and_started_again(asked: tuple[Path, str], tmp_path: Path):
     command = ["zero-shot", "--diagnostic", "lm-diagnostic", "--json"]
     whole = json.loads(asked[1])
@@ -197,20 +204,9 @@ def test_killed_and_started_again(asked: tuple[Path, str], tmp_path: Path):
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hyperprobe", "zero-shot"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Tests run in the background of a shell inherit that Ctrl-C is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    deadline = time.monotonic() + PATIENCE
-    while not list((tmp_path / "results").glob("*/cells")):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
-    assert process.returncode == 130 and out == ""
-    assert err.count("\n") == 1 and "the same command continues" in err
+    child = fork(tmp_path, "zero-shot", "--diagnostic", "lm-diagnostic")
+    wait_until(child, lambda: list(tmp_path.glob("results/*/cells")))
+    os.kill(child, signal.SIGINT)
+    assert end_of(child) == 130
+    said = (tmp_path / "said.txt").read_text()
+    assert said.count("\n") == 1 and "the same command continues" in said

@@ -47,7 +47,6 @@ def test_quiet_leaves_results_and_errors(tmp_path: Path):
     assert run(tmp_path, "contexts", "check").stderr == loud.stderr  # the next one is loud again
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_model_has_the_name_that_it_is_given(tiny_models: dict[str, Path], tmp_path: Path):
     given = f"mine={tiny_models['bert']}"
     asked = ("zero-shot", "--model", given, "--diagnostic", "lm-diagnostic", "--results", "r")
@@ -89,7 +88,6 @@ def test_paths_with_an_equals_sign_and_names_that_are_taken(
         distinct_models(["a=x", "a=y"])
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_few_items_of_each_set_and_small_batches(tiny_models: dict[str, Path], tmp_path: Path):
     few = load_set("lm-diagnostic-extended").first(10)
     whole = load_set("lm-diagnostic-extended")

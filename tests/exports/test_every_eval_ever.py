@@ -13,7 +13,6 @@ from tests.commands import one_line_error, run
 SET = "lm-diagnostic"
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_records_say_what_the_run_says(
     tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -33,7 +33,6 @@ def evaluate(folder: Path, tasks: list[str], model: Path) -> dict[str, Any]:
     )
 
 
-@pytest.mark.usefixtures("undrawn")
 # Byte-level BPE without an opening token; SentencePiece with one before every text.
 @pytest.mark.parametrize("architecture", ["GPT2", "Llama"])
 @pytest.mark.parametrize("article", ["gold", "marginal"])
@@ -67,7 +66,6 @@ def test_zero_shot_answers_are_ours(
             assert len(done["samples"][task]) == len(rows)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_consistency_answers_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(consistency_probe, "EMBEDDED_VECTORS", ())
     model = save_model("GPT2", tmp_path / "model")

@@ -20,7 +20,7 @@ from hyperprobe.reporting.report import report
 from tests.commands import one_line_error, run
 
 SET = "lm-diagnostic"
-pytestmark = pytest.mark.usefixtures("undrawn", "alone")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 @pytest.fixture

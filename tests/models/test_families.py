@@ -31,14 +31,12 @@ def folders(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 def command(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """The command line in this process: its exit code."""
-    monkeypatch.setattr("hyperprobe.probes.zero_shot.ask.EMBEDDED_VECTORS", ("word2vec",))
     monkeypatch.setattr(sys, "argv", ["hyperprobe", *arguments])
     with pytest.raises(SystemExit) as end:
         cli.main()
     return int(end.value.code or 0)
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["GPT2", "Llama", "T5", "Bart"])
 def test_zero_shot_of_every_family(
     name: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
@@ -65,7 +63,6 @@ def test_zero_shot_of_every_family(
     assert rows[model]["n_unscored_singular"] == 0
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["T5"])
 def test_each_article_policy_and_scoring(
     name: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
@@ -86,7 +83,6 @@ def test_each_article_policy_and_scoring(
     assert rows[0]["margin_singular"] != rows[1]["margin_singular"]
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["GPT2", "T5"])
 def test_facts_of_every_family(
     name: str, folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys

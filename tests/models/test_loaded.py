@@ -54,7 +54,6 @@ def test_scores_are_those_of_the_folder(shape: str, folders: dict[str, Path]):
         assert (one == other).all() and np.isfinite(one).all()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_run_with_a_loaded_model_equals_that_with_its_folder(
     folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -38,6 +38,7 @@ def naive_model(folder: Path) -> tuple:
     return AutoTokenizer.from_pretrained(folder), model
 
 
+@cache
 def naive_score(folder: Path, cloze: Cloze, word: str, pll: str = "within-word") -> float:
     """Pseudo-log-likelihood, written out: the word's pieces as they stand in the sentence."""
     tokenizer, model = naive_model(folder)

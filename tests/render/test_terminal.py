@@ -87,6 +87,7 @@ def test_latex_specials():
     assert latex_escape("[a]\n\x1b") == r"{[}a{]} \textbackslash{}x1b"
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_figure_shows_names_as_they_are():
     with styled():
         figure, axes = new_figure(3)

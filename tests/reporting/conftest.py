@@ -7,6 +7,7 @@ import pytest
 from hyperprobe.analysis.analyze import analyze
 from hyperprobe.probes.zero_shot.probe import zero_shot
 from hyperprobe.reporting.report import Report, report
+from tests.conftest import Within
 
 
 @pytest.fixture(scope="session")
@@ -21,8 +22,9 @@ def folder(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="session")
-def made(folder: Path) -> Report:
-    return report(sorted(folder.glob("zero-shot-*")), results=folder)
+def made(folder: Path, drawing: Within) -> Report:
+    with drawing():
+        return report(sorted(folder.glob("zero-shot-*")), results=folder)
 
 
 @pytest.fixture(scope="session")

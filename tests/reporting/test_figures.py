@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from matplotlib.figure import Figure
 
 from hyperprobe.analysis.agreement import agreement_figure, scores_figure
@@ -33,6 +34,7 @@ from hyperprobe.reporting import report as module
 from tests.reporting.toys import run_of
 
 PACKAGE = Path(module.__file__).parent
+pytestmark = pytest.mark.usefixtures("drawn")
 
 
 def test_tables_in_other_languages():
@@ -60,6 +62,7 @@ def test_every_figure_is_a_figure_that_keeps_its_bytes(folder: Path):
         negation_figure(read["negation"]), article_figure(read["article"]),
     ]  # fmt: skip
     assert all(isinstance(one, Figure) for one in drawn)
+    assert all(svg_of(one).startswith("<?xml") for one in drawn)
     first, second = (svg_of(article_figure(read["article"])) for _ in range(2))
     assert first == second and "<image" not in first and "<dc:date>" not in first
     assert png_of(drawn[0]).startswith(b"\x89PNG")

@@ -12,7 +12,6 @@ import pytest
 
 from hyperprobe.comparison.runs import compare
 from hyperprobe.errors import UserError
-from hyperprobe.names import EMBEDDED_VECTORS
 from hyperprobe.probes.zero_shot.report import naming_of, together
 from hyperprobe.registry import COMMANDS, Command
 from hyperprobe.render.document import Finding, Part, Picture, Section
@@ -103,6 +102,7 @@ def test_long_tables_are_folded():
     assert html.count("<caption>") == 2
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_same_runs_give_the_same_files(made: Report, folder: Path, tmp_path: Path):
     again = report(sorted(folder.glob("zero-shot-*")), results=tmp_path)
     files = {p.relative_to(made.folder) for p in made.folder.rglob("*") if p.is_file()}
@@ -181,7 +181,7 @@ def test_one_model_asked_in_two_ways_is_told_apart(folder: Path, tmp_path: Path)
     (other / "run.json").write_text(json.dumps(notes))
     runs = {label: one for label, one in collect([run, other]).items() if label in "AB"}
     models = naming_of(runs).apply(together(runs, "metrics"))["model"].tolist()
-    before = ["majority", *EMBEDDED_VECTORS, f"control:{bert}", f"control-bare:{bert}"]
+    before = ["majority", "word2vec", f"control:{bert}", f"control-bare:{bert}"]
     assert models == [*before, f"{bert} [A]", f"{bert} [B]"]
 
 

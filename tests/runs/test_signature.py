@@ -110,7 +110,6 @@ def test_what_is_no_signature_is_refused(text: str):
         parse(text)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_runs_are_signed_and_compared_by_their_signatures(
     tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -59,11 +59,9 @@ def inputs(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def write(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None) -> Write:
+def write(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes `mine.toml`: tables of options, for both models or those named. One of the three
     vector baselines is asked, and figures are not drawn, to save time."""
-    for probe in ("zero_shot.ask", "consistency.probe", "lama.probe", "classify.probe"):
-        monkeypatch.setattr(f"hyperprobe.probes.{probe}.EMBEDDED_VECTORS", ("word2vec",))
     monkeypatch.setattr(
         "hyperprobe.probes.classify.probe.folds_of",
         lambda name, contexts, settings, seed: FOLDS(name, tuple(contexts), settings, seed),

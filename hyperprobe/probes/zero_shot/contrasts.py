@@ -13,7 +13,13 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.names import CONTROL, CONTROL_BARE, SHUFFLED
-from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, Outcomes, answers_to, outcome_tables
+from hyperprobe.probes.zero_shot.outcomes import (
+    CALIBRATED,
+    Outcomes,
+    answers_to,
+    of_items,
+    outcome_tables,
+)
 from hyperprobe.statistics.clusters import interval_over_clusters
 from hyperprobe.statistics.columns import paired_columns, share_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
@@ -51,7 +57,7 @@ def question_adds(
     outcomes = outcomes or outcome_tables(predictions)
     rows = []
     for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
-        items = of_set.drop_duplicates("item").set_index("item")[["synset", "hypernym"]]
+        items = of_items(of_set, "synset", "hypernym")
         of = {str(model): outcomes[str(diagnostic), model] for model in of_set["model"].unique()}
         for model, right in of.items():
             for probe, prefixes in CONTROLS.items():
@@ -120,7 +126,7 @@ def systematicity(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -
         both = pd.DataFrame(answers_to(asked, ("singular", "plural"))).dropna()
         if both.empty:
             continue
-        category = asked.drop_duplicates("item").set_index("item")["hypernym"].reindex(both.index)
+        category = of_items(asked, "hypernym")["hypernym"].reindex(both.index)
         right = outcomes[str(diagnostic), str(model)].reindex(both.index)
         first, second = (right[f"{probe}{CALIBRATED}"] == 1 for probe in both)
         ratio = common_odds_ratio(first, second, category)

@@ -23,6 +23,7 @@ from hyperprobe.probes.zero_shot.outcomes import (
     PMI,
     RAW,
     Outcomes,
+    of_items,
     outcome_tables,
 )
 from hyperprobe.statistics.clusters import interval_over_clusters
@@ -59,7 +60,7 @@ def summarise(
         shared = _shared_items(among[among["diagnostic"] == diagnostic])
         for model, asked in of_set.groupby("model", sort=False):
             right = outcomes[str(diagnostic), str(model)]
-            category = asked.drop_duplicates("item").set_index("item")["hypernym"]
+            category = of_items(asked, "hypernym")["hypernym"]
             row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "n_items": len(right)}
             row["n_contextual"] = int(right["contextual"].notna().sum())
             for metric in (*METRICS, *ADJUSTED):
@@ -80,10 +81,10 @@ def summarise(
 
 
 def _over_categories(right: pd.DataFrame, category: pd.Series) -> dict[str, float]:
-    means = right.groupby(category).mean()
+    means, clusters = right.groupby(category).mean(), category.to_numpy(str)
     row: dict[str, float] = {}
     for metric in right:
-        found = interval_over_clusters(right[metric].to_numpy(float), category.to_numpy(str))
+        found = interval_over_clusters(right[metric].to_numpy(float), clusters)
         row |= {
             f"{metric}_macro": 100 * means[metric].mean(),
             f"{metric}_categories_low": 100 * found.low,
@@ -118,7 +119,7 @@ def breakdown(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -> pd
     rows = []
     for diagnostic, model, asked in _models(predictions):
         right = outcomes[diagnostic, model]
-        items = asked.drop_duplicates("item").set_index("item").reindex(right.index)
+        items = of_items(asked, "hyponym", "hypernym", "zipf").reindex(right.index)
         bands = pd.cut(items["zipf"], list(FREQUENCY_BANDS), include_lowest=True).astype(str)
         groups = [
             (by, str(value), part)
@@ -127,8 +128,8 @@ def breakdown(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -> pd
             if value != "nan"
         ]
         pairs = zip(items["hyponym"], items["hypernym"], strict=True)
-        of_items = [tags_of(noun, category, tags) for noun, category in pairs]
-        tagged = {tag: [tag in own for own in of_items] for tag in TAGS}
+        own_tags = [tags_of(noun, category, tags) for noun, category in pairs]
+        tagged = {tag: [tag in own for own in own_tags] for tag in TAGS}
         tagged[f"without {GIVEAWAY}"] = [not given for given in tagged[GIVEAWAY]]
         if any(tagged[GIVEAWAY]):
             groups += [("tag", tag, right[mask]) for tag, mask in tagged.items() if any(mask)]

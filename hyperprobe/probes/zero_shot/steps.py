@@ -8,7 +8,7 @@ import pandas as pd
 
 from hyperprobe.names import MAJORITY, Step, is_baseline, training_step
 from hyperprobe.probes.zero_shot.contrasts import CONTROLS, effect_columns
-from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, PAIRED, Outcomes
+from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, PAIRED, Outcomes, of_items
 from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.stratified import with_holm
 
@@ -95,7 +95,7 @@ def growth(
         trainings.setdefault(steps[name].training, []).append(name)
     rows = []
     for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
-        items = of_set.drop_duplicates("item").set_index("item")[["synset", "hypernym"]]
+        items = of_items(of_set, "synset", "hypernym")
         asked = adds[adds["diagnostic"] == diagnostic].set_index(["model", "probe"])
         for training, names in trainings.items():
             first, last = names[0], names[-1]

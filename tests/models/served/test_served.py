@@ -31,7 +31,7 @@ from hyperprobe.runs.read import read_run
 from tests.commands import one_line_error, run
 from tests.served_server import ALL, MODEL, Answerer, Entry, Fault, TestServer, running
 
-pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.usefixtures("undrawn")]
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 TEXTS = (
     "A robin is a [MASK].",
     "Robins are [MASK] in winter, when some snow is in the tree.",

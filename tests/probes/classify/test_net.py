@@ -85,7 +85,7 @@ def test_it_learns_what_is_there_and_nothing_else():
 
 
 def test_it_stops_at_the_best_dev_epoch(monkeypatch: pytest.MonkeyPatch):
-    data, dev, asked = examples(300), examples(200), examples(50)
+    data, dev, asked = examples(150), examples(100), examples(50)
     whole = train(VECTORS, data, dev, asked, [0, 1])
     for i, n_epochs in enumerate(whole.n_epochs):
         assert 1 < n_epochs < 40

@@ -11,17 +11,19 @@ import pytest
 import hyperprobe as hp
 from hyperprobe.diagnostic.files import load_diagnostic
 from tests.commands import one_line_error, run
+from tests.conftest import Within
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A folder with a set of 36 nouns, about which the embedded model was asked, and what was
+def asked(drawing: Within, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a set of 27 nouns, about which the embedded model was asked, and what was
     printed."""
     folder = tmp_path_factory.mktemp("consistency")
     frame = load_diagnostic("lm-diagnostic-extended")
-    few = frame.groupby("hypernym", sort=False).head(4)
+    few = frame.groupby("hypernym", sort=False).head(3)
     few.to_csv(folder / "few.tsv", sep="\t", index=False)
-    done = run(folder, "consistency", "--diagnostic", "few.tsv", "--json")
+    with drawing():
+        done = run(folder, "consistency", "--diagnostic", "few.tsv", "--json")
     assert done.returncode == 0, done.stderr
     return folder, done.stdout
 
@@ -65,6 +67,7 @@ def test_numbers_follow_from_the_predictions_alone(asked: tuple[Path, str]):
     )
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_report_claims_nothing_that_the_tables_do_not(asked: tuple[Path, str]):
     done = run(asked[0], "report", str(folder_of(asked)))
     assert done.returncode == 0, done.stderr

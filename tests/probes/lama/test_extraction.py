@@ -337,12 +337,11 @@ def write_source(folder: Path, n: int = 60) -> str:
     return str(folder)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_command_and_a_kill(
     tmp_path: Path, tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(net, "EPOCHS", 25)
-    source = write_source(tmp_path / "facts")
+    source = write_source(tmp_path / "facts", 40)
     model = ["--model", str(tiny_models["bert"]), "--lowercase"]
     command = ["lama", *model, "--source", source, "--multi-token", "--baseline", "re"]
     whole = run(tmp_path, *command, "--json", "--results", "whole")
@@ -353,13 +352,12 @@ def test_the_command_and_a_kill(
     for name in ("re_naive", "re_oracle"):
         assert raw[name, "P1"] > 80 and raw[name, "P2"] > 80 and (name, "P3") not in raw
         assert raw[name, "macro"] == pytest.approx((raw[name, "P1"] + raw[name, "P2"]) / 2)
-    n_cells = 4 * 3 + 2
+    n_cells = 2 * 3 + 2
     kill_after(tmp_path, command, n_cells - 1)
     assert json.loads(run(tmp_path, *command, "--json").stdout)["rows"] == rows
     assert len(finished_cells(tmp_path)) == n_cells
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_same_numbers_on_one_and_two_threads(
     tmp_path: Path, tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ):

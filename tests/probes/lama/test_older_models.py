@@ -1,4 +1,4 @@
-"""The LAMA paper's older models in the probes: 41 relations and a kill, zero-shot, a study."""
+"""The LAMA paper's older models in the probes: many relations and a kill, zero-shot, a study."""
 
 import json
 from collections import Counter
@@ -24,7 +24,7 @@ from tests.commands import finished_cells, kill_after, run
 from tests.lama_files import SAVERS
 from tests.tiny_models import save_model
 
-N_RELATIONS = 41  # as many as T-REx has
+N_RELATIONS = 8
 GONE = "vegetable"  # in no vocabulary of `SAVERS`
 SUBJECTS = ("robin", "sparrow", "oak")
 OBJECTS = ("bird", "fish", "tree", "bird")
@@ -56,20 +56,18 @@ def write_relations(folder: Path) -> Path:
     return folder / "data"
 
 
-def test_a_killed_run_over_41_relations_goes_on(
+def test_a_killed_run_over_relations_goes_on(
     tmp_path: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
 ):
-    # Half of the cells, and the figures: they are tested elsewhere.
     monkeypatch.setattr(probe, "EMBEDDED_VECTORS", ())
-    monkeypatch.setattr(probe, "draw_once", lambda run, pictures: [])
     source = str(write_relations(tmp_path / "facts"))
     models = models[:3]
     asked = [word for name in models for word in ("--model", name)]
     command = ["lama", *asked, "--source", source, "--json"]
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
     n_cells = len(models) * N_RELATIONS
-    before = kill_after(tmp_path, command, 60)
-    assert 60 <= len(before) < n_cells
+    before = kill_after(tmp_path, command, 10)
+    assert 10 <= len(before) < n_cells
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
     after = finished_cells(tmp_path)
     assert len(after) == n_cells and all(after[path] == time for path, time in before.items())

@@ -128,7 +128,6 @@ def command(model: Path, documents: str, *more: str) -> list[str]:
     ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_same_answers_from_texts_and_from_an_index(folder: Path, tiny_models: dict[str, Path]):
     rows = {}
     for documents in ("texts", "index"):
@@ -154,7 +153,6 @@ def test_the_same_answers_from_texts_and_from_an_index(folder: Path, tiny_models
     assert notes["models"][f"{RETRIEVE_READ} on facts/squad"]["zero_features"] == []
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_squad_stands_beside_the_papers_column(folder: Path, tiny_models: dict[str, Path]):
     data = folder / "data" / "Squad"
     data.mkdir(parents=True)

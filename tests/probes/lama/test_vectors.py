@@ -230,7 +230,6 @@ def test_a_file_of_vectors_comes_back(bert: Any, tmp_path: Path):
     assert one.equals(other)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_lama_asks_with_vectors_and_minds_whose_they_are(
     tiny_models: dict[str, Path], tmp_path: Path
 ):

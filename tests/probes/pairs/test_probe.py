@@ -11,6 +11,7 @@ import hyperprobe as hp
 from hyperprobe.probes.pairs import report
 from hyperprobe.statistics import weighted
 from tests.commands import finished_cells, kill_after, one_line_error, run
+from tests.conftest import Within
 
 HYPERNYMS = {"robin": "bird", "sparrow": "bird", "oak": "tree", "hammer": "tool", "car": "vehicle"}
 # Each noun with its hypernym, and with another one.
@@ -46,14 +47,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_models) -> Path:
 
 
 @pytest.fixture(scope="module")
-def result(folder: Path) -> hp.PairsResult:
-    return hp.pairs(
-        [folder / "nouns.tsv", folder / "graded.csv"],
-        models=[str(folder / "bert"), str(folder / "v.txt")],
-        scores=folder / "right.tsv",
-        hearst=folder / "counts.txt",
-        results=folder / "results",
-    )
+def result(folder: Path, drawing: Within) -> hp.PairsResult:
+    with drawing():
+        return hp.pairs(
+            [folder / "nouns.tsv", folder / "graded.csv"],
+            models=[str(folder / "bert"), str(folder / "v.txt")],
+            scores=folder / "right.tsv",
+            hearst=folder / "counts.txt",
+            results=folder / "results",
+        )
 
 
 def test_a_row_for_every_set_scorer_and_measure(result: hp.PairsResult):

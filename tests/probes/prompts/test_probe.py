@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def write_source(folder: Path, n_relations: int = 2) -> Path:
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hyperprobe.probes.prompts.optiprompt.MIN_STEPS", 2)
+    monkeypatch.setattr("hyperprobe.probes.prompts.finetune.EPOCHS", 2)
 
 
 @pytest.fixture
@@ -291,8 +293,13 @@ def reference_tokens(tokenizer: Any, text: str) -> list[str]:
     return [tokenizer.cls_token, *tokens, tokenizer.sep_token]
 
 
+@cache
+def embedded() -> Any:
+    return load_control(ModelOptions(), "embedded")
+
+
 def check_tokens(templates: Any) -> None:
-    model = load_control(ModelOptions(), "embedded")
+    model = embedded()
     for template in templates:
         cloze = Fact("1", "Jean Dupont", "x").cloze(template)
         (ids,) = model.tokenise([cloze.fill("[MASK]")])
@@ -375,7 +382,6 @@ def test_every_method_and_control(tmp_path: Path, tiny_models: dict[str, Path]):
     assert own["mrr"].loc[pick] == pytest.approx(other["mrr"].loc[pick])
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_one_training_fact_is_enough_and_none_is_told(tmp_path: Path, tiny_models: dict[str, Path]):
     folder = write_source(tmp_path / "facts", 2)
     write_rows(folder / "Mine" / "P0.jsonl", [("robin", "bird"), ("oak", "tree")])
@@ -392,6 +398,7 @@ def test_one_training_fact_is_enough_and_none_is_told(tmp_path: Path, tiny_model
         prompts([model], sources=[str(folder)], relations=["P1"], results=tmp_path)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_prompts_from_the_command_line(tmp_path: Path, tiny_models: dict[str, Path]):
     source, model = str(write_source(tmp_path / "facts", 1)), str(tiny_models["bert"])
     command = ["prompts", "--model", model, "--source", source, "--control", "none", "--control",
@@ -436,16 +443,15 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, arguments: tuple[str,
     assert says in one_line_error(run(tmp_path, "prompts", *arguments))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_killed_search_goes_on(tmp_path: Path, tiny_models: dict[str, Path]):
-    source, model = str(write_source(tmp_path / "facts", 5)), str(tiny_models["bert"])
+    source, model = str(write_source(tmp_path / "facts", 3)), str(tiny_models["bert"])
     command = ["prompts", "--model", model, "--source", source, "--control", "none",
                "--method", "autoprompt", "--steps", "1", "--json"]  # fmt: skip
-    before = kill_after(tmp_path, command, 11)
-    assert 11 <= len(before) < 15  # after baselines and manual, amid the search
+    before = kill_after(tmp_path, command, 7)
+    assert 7 <= len(before) < 9  # after baselines and manual, amid the search
     rows = json.loads(run(tmp_path, *command).stdout)["rows"]
     after = finished_cells(tmp_path)
-    assert len(after) == 15 and all(after[path] == when for path, when in before.items())
+    assert len(after) == 9 and all(after[path] == when for path, when in before.items())
     whole = json.loads(run(tmp_path, *command, "--results", "whole").stdout)["rows"]
     assert rows == whole
     counts = Counter(row["method"] for row in rows if row["relation"] == "P0")

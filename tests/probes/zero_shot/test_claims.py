@@ -43,9 +43,7 @@ IGNORANT = {
 
 
 @pytest.fixture
-def asked(
-    undrawn: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_models: dict[str, Path]
-):
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_models: dict[str, Path]):
     """A function: toy (or None: random weights) -> its run on the extended set, and its page."""
 
     def run(toy: Toy | None) -> tuple[ZeroShotResult, str]:

@@ -71,7 +71,7 @@ ranks = st.lists(st.integers(0, 9), min_size=4, max_size=4).map(tuple)
 
 
 @given(ranks, ranks)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_paired_is_never_above_either(singular: tuple, plural: tuple):
     table = frame({"singular": singular, "plural": plural})
     row = summarise(table).iloc[0]

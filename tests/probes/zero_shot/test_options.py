@@ -8,8 +8,11 @@ import pytest
 
 from hyperprobe.analysis.analyze import analyze
 from hyperprobe.diagnostic.files import load_diagnostic
+from hyperprobe.diagnostic.sets import load_set
+from hyperprobe.models.load import load_model
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.zero_shot import ask
+from hyperprobe.probes.zero_shot.predictions import predict
 from hyperprobe.probes.zero_shot.probe import zero_shot
 from tests.tiny_models import save_model
 
@@ -42,7 +45,6 @@ def gold_scores(predictions: pd.DataFrame, model: str) -> pd.DataFrame:
     return rows.set_index("item")[[c for c in predictions if c in SCORES]].sort_index()
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("option", "value"), [("causal_scoring", "continuation"), ("pll", "original")]
 )
@@ -50,26 +52,25 @@ def test_an_analysis_asks_as_the_run_did(
     option: str, value: str, nouns: str, tiny_models: dict[str, Path], tmp_path: Path
 ):
     """A run with the fixed article, asked again with the right answer's article, gives the
-    numbers of a run with that article, and under the same options."""
+    numbers of that article, and under the same options."""
     model = str(tiny_models["bert"])
     if option == "causal_scoring":
         model = str(save_model("GPT2", tmp_path / "gpt2"))
-    fixed, gold, default = (
-        zero_shot(model, nouns, article, results=tmp_path / "results", **keywords)
-        for article, keywords in (("fixed", {option: value}), ("gold", {option: value}),
-                                  ("gold", {}))
-    )  # fmt: skip
+    fixed = zero_shot(model, nouns, "fixed", results=tmp_path / "results", **{option: value})
+    gold, default = (
+        predict(load_model(model, ModelOptions(**keywords)), load_set(nouns), "gold")
+        for keywords in ({option: value}, {})
+    )
     analysis = analyze(fixed.folder, results=tmp_path / "results")
     again = pd.read_parquet(analysis.folder / "predictions.parquet")
     again = gold_scores(again[again["variant"] == "gold"], model)
-    expected = gold_scores(gold.predictions, model)
+    expected = gold_scores(gold, model)
     assert len(expected) == 6 and expected.notna().all(axis=None)
     pd.testing.assert_frame_equal(again, expected, atol=1e-4, check_like=True)
     # The other way to ask gives other numbers, so that this test can fail.
-    assert (gold_scores(default.predictions, model) - expected).abs().max(axis=None) > 1e-3
+    assert (gold_scores(default, model) - expected).abs().max(axis=None) > 1e-3
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_options_are_recorded_whole(nouns: str, tiny_models: dict[str, Path], tmp_path: Path):
     made = zero_shot(
         str(tiny_models["bert"]), nouns, results=tmp_path, device="cpu", pll="original"

@@ -12,16 +12,20 @@ from hyperprobe.probes.zero_shot.outcomes import METRICS
 from hyperprobe.probes.zero_shot.probe import ZeroShotResult
 from hyperprobe.runs.read import read_run
 from tests.commands import run
+from tests.conftest import Within
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference" / "zero-shot-metrics.csv"
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CompletedProcess[str]]:
+def done(
+    all_vectors: Within, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, CompletedProcess[str]]:
     """The main job as a user runs it, with all controls: its folder, and what it says."""
     folder = tmp_path_factory.mktemp("work")
     controls = ("--control", "shuffled", "--control", "random")
-    return folder, run(folder, "zero-shot", "--paired", *controls)
+    with all_vectors():
+        return folder, run(folder, "zero-shot", "--paired", *controls)
 
 
 @pytest.fixture(scope="module")
