@@ -29,14 +29,14 @@ def test_scoring(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     some, _ = facts.hypernymy_facts(6, 0)
     few = [(cloze, WORDS.words[i % len(WORDS)]) for i, (cloze, _) in enumerate(some)]
     monkeypatch.setattr(scoring, "hypernymy_facts", lambda n, seed: (few[:n], WORDS))
-    monkeypatch.setattr(scoring, "PIPELINE_FACTS", 2)
+    monkeypatch.setattr(scoring, "SLOW_FACTS", 2)
     monkeypatch.setattr(facts, "BERT_BASE_VOCABULARY", 200)
     monkeypatch.setattr(scoring, "run_alone", scoring.measured)  # in this process
     scoring.main(["--facts", "4", "--rounds", "2", "--layers", "1", "--threads", "1"])
     out = capsys.readouterr().out
     assert "hyperprobe, bf16" in out
-    assert "reference protocol, restated: 4 of 4 ranks equal hyperprobe's" in out
-    assert "transformers fill-mask pipeline: 2 of 2 ranks equal hyperprobe's" in out
+    assert "LAMA's protocol, restated: 4 of 4 ranks equal hyperprobe's" in out
+    assert "fill-mask pipeline: 2 of 2 ranks equal hyperprobe's" in out
 
 
 def test_lama_models(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
