@@ -28,11 +28,11 @@ from transformers import BertForMaskedLM, BertTokenizer, pipeline
 
 from benchmarks.facts import Fact, hypernymy_facts, lama_facts, random_bert_base
 from hyperprobe.cloze import CandidateSet
-from hyperprobe.models.language import CPU_ROWS, CPU_TOKENS
 from hyperprobe.models.masked import MaskedModel
 from hyperprobe.render.terminal import print_table
 
 REFERENCE_BATCH = 32
+ENCODER_BATCH = 64
 REFERENCE_TOP = 10_000
 SLOW_FACTS = 12  # for those that tokenise every candidate again for every fact
 # What of a processor decides how fast matrices are multiplied, as Linux calls it.
@@ -131,14 +131,12 @@ def lm_pub_quiz_ranks(
 
 
 def bare_encoder(model: BertForMaskedLM, tokenizer: BertTokenizer, facts: Sequence[Fact]) -> list:
-    """The limit: the encoder alone over the same tokens, in the same batches, no head."""
+    """The encoder alone, no head, over texts sorted by length."""
     texts = [cloze.fill(tokenizer.mask_token) for cloze, _ in facts]
     rows = sorted(tokenizer(texts)["input_ids"], key=len, reverse=True)
-    start = 0
     with torch.inference_mode():
-        while start < len(rows):
-            batch = rows[start : start + max(1, min(CPU_ROWS, CPU_TOKENS // len(rows[start])))]
-            start += len(batch)
+        for start in range(0, len(rows), ENCODER_BATCH):
+            batch = rows[start : start + ENCODER_BATCH]
             ids = torch.zeros((len(batch), len(batch[0])), dtype=torch.long)
             attention = torch.zeros_like(ids)
             for i, row in enumerate(batch):
