@@ -240,12 +240,14 @@ def main(words: Sequence[str] | None = None) -> None:
     found: dict[str, list[dict[str, Any]]] = {}
     for number in range(1, given.rounds + 1):
         for name in rivals():
-            print(f"round {number} of {given.rounds}: {name}", file=sys.stderr)
             try:
-                found.setdefault(name, []).append(run_alone(name, given))
+                run = run_alone(name, given)
             except ImportError as error:
                 print(f"{name}: left out, {error}")
-    found = {name: rounds for name, rounds in found.items() if rounds}
+                continue
+            found.setdefault(name, []).append(run)
+            spent = f"{1000 * run['cpu']:.1f} ms of a processor, {1000 * run['wall']:.1f} ms"
+            print(f"round {number} of {given.rounds}: {name}: {spent}", file=sys.stderr)
     print_table(
         f"{given.facts} facts, {given.layers} layers, {given.rounds} rounds, {given.threads} "
         f"threads of {machine()}",
