@@ -39,7 +39,8 @@ dist: $(VENV)/.installed-dev
 
 benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.scoring
-	$(BIN)/python -m benchmarks.causal
+	$(BIN)/python -m benchmarks.kernels --rounds 3
+	$(BIN)/python -m benchmarks.causal --sample 16
 	$(BIN)/python -m benchmarks.lama_models --facts 32
 	$(BIN)/python -m benchmarks.documents
 	$(BIN)/python -m benchmarks.parity

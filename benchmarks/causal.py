@@ -4,8 +4,9 @@
 
 One random-weight model of DistilGPT-2's shape. "alone" runs each (prompt, candidate)
 text by itself, "batched" all texts in length-sorted batches of hyperprobe's size,
-neither shares anything, and both apply the head at the scored positions only. These two
-are timed on a random sample of the prompts and scaled up.
+neither shares anything, and both apply the head at the scored positions only. "lm-eval"
+is `loglikelihood` of its Hugging Face model in batches of that size. These three are
+timed on a random sample of the prompts and scaled up.
 """
 
 from __future__ import annotations
@@ -68,6 +69,25 @@ def batched(model: CausalModel, pairs: list[Pair], rows: int) -> list[float]:
     return scores
 
 
+def lm_eval(
+    model: CausalModel, clozes: list[Cloze], candidates: CandidateSet
+) -> Callable[[], list[float]]:
+    """What gives lm-eval's score of each text. Raises `ImportError` where it is not installed."""
+    from lm_eval.api.instance import Instance
+    from lm_eval.models.huggingface import HFLM
+
+    asked = HFLM(
+        pretrained=model.model, tokenizer=model.tokenizer, batch_size=CPU_ROWS, device="cpu"
+    )
+    requests = []
+    for cloze in clozes:
+        left = cloze.left.rstrip()
+        for word in candidates.words:
+            text = cloze.fill(word) if model.scoring == "full" else cloze.left + word
+            requests.append(Instance("loglikelihood", {}, (left, text[len(left) :]), 0))
+    return lambda: [score for score, _ in asked.loglikelihood(requests, disable_tqdm=True)]
+
+
 def timed(run: Callable[..., Any], *arguments: Any) -> tuple[float, float, Any]:
     """Seconds on the clock, user CPU seconds, and what came back."""
     cpu, clock = resource.getrusage(resource.RUSAGE_SELF).ru_utime, time.perf_counter()
@@ -92,6 +112,13 @@ def compare(
     _, every_cpu, naive = timed(batched, model, pairs, CPU_ROWS)
     off = np.abs(scores[chosen].ravel() - naive).max()
     assert max(off, np.abs(np.array(naive[:: len(candidates) - 1]) - some).max()) < 1e-3
+    try:
+        run = lm_eval(model, [clozes[i] for i in chosen], candidates)
+    except ImportError:
+        peer_cpu = float("nan")
+    else:
+        _, peer_cpu, theirs = timed(run)
+        assert np.abs(np.array(theirs) - naive).max() < 1e-3
     n_texts = len(clozes) * len(candidates)
     to_all, from_few = n_texts / len(pairs), n_texts / len(few)
     return [
@@ -99,8 +126,10 @@ def compare(
         f"{shared_cpu:.1f}",
         f"{to_all * every_cpu:.1f}",
         f"{from_few * alone_cpu:.1f}",
+        f"{to_all * peer_cpu:.1f}",
         f"{to_all * every_cpu / shared_cpu:.1f}",
         f"{from_few * alone_cpu / shared_cpu:.1f}",
+        f"{to_all * peer_cpu / shared_cpu:.1f}",
         f"{from_few * alone / shared:.1f}",
         f"{off:.0e}",
     ]
@@ -139,8 +168,8 @@ def main(words: Sequence[str] | None = None) -> None:
                 print(*rows[-1], sep="\t", file=sys.stderr)  # it takes minutes
     print_table(
         f"Shared prefix, {arguments.threads} thread(s), fp32: user CPU seconds and ratios",
-        ["probe, scoring", "texts", "shared", "batched", "alone", "x batched", "x alone",
-         "x alone (clock)", "largest difference"],
+        ["probe, scoring", "texts", "shared", "batched", "alone", "lm-eval", "x batched", "x alone",
+         "x lm-eval", "x alone (clock)", "largest difference"],
         rows,
     )  # fmt: skip
 

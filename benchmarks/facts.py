@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import string
 from pathlib import Path
 
 import torch
@@ -70,7 +71,8 @@ def random_bert_base(
     candidates: CandidateSet, n_layers: int = 12
 ) -> tuple[BertForMaskedLM, BertTokenizer]:
     """A random-weight model of BERT-base's size whose vocabulary holds every candidate."""
-    letters = sorted({letter for word in candidates.words for letter in word} | set("'().,-"))
+    spelt = {letter for word in candidates.words for letter in word}
+    letters = sorted(spelt | set(string.ascii_letters + "'().,-"))
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *candidates.words]
     pieces += [p for letter in letters for p in (letter, f"##{letter}") if p not in set(pieces)]
     pieces += [f"[unused{i}]" for i in range(BERT_BASE_VOCABULARY - len(pieces))]

@@ -30,7 +30,7 @@ from hyperprobe.statistics.ranks import Stand, stand_of
 BLOCK_NUMBERS = 2_000_000
 CPU_TOKENS, GPU_TOKENS = 2048, 65_536
 # Rows of a batch: each costs a row of scores over the whole vocabulary.
-CPU_ROWS, GPU_ROWS = 64, 4096
+CPU_ROWS, GPU_ROWS = 128, 4096
 
 Boundary = Literal["start", "space", "inside"]
 Blocks = Iterator[tuple[list[int], torch.Tensor]]

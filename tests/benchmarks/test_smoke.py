@@ -1,5 +1,7 @@
 """Every benchmark runs, on a handful of items; its numbers are the business of `make benchmark`."""
 
+from importlib.util import find_spec
+
 import pytest
 
 from benchmarks import (
@@ -9,6 +11,7 @@ from benchmarks import (
     facts,
     false_claims,
     gpu,
+    kernels,
     kills,
     lama_models,
     parity,
@@ -28,14 +31,26 @@ def test_scoring(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     some, _ = facts.hypernymy_facts(6, 0)
     few = [(cloze, WORDS.words[i % len(WORDS)]) for i, (cloze, _) in enumerate(some)]
     monkeypatch.setattr(scoring, "hypernymy_facts", lambda n, seed: (few[:n], WORDS))
-    monkeypatch.setattr(scoring, "PIPELINE_FACTS", 2)
+    monkeypatch.setattr(scoring, "SLOW_FACTS", 2)
     monkeypatch.setattr(facts, "BERT_BASE_VOCABULARY", 200)
     monkeypatch.setattr(scoring, "run_alone", scoring.measured)  # in this process
     scoring.main(["--facts", "4", "--rounds", "2", "--layers", "1", "--threads", "1"])
     out = capsys.readouterr().out
     assert "hyperprobe, bf16" in out
-    assert "reference protocol, restated: 4 of 4 ranks equal hyperprobe's" in out
-    assert "transformers fill-mask pipeline: 2 of 2 ranks equal hyperprobe's" in out
+    assert "LAMA's protocol, restated: 4 of 4 ranks equal hyperprobe's" in out
+    assert "fill-mask pipeline: 2 of 2 ranks equal hyperprobe's" in out
+    assert find_spec("minicons") is None or "minicons: 4 of 4" in out
+
+
+def test_kernels(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(facts, "build_diagnostic", lambda name, size: load_diagnostic(name))
+    some, _ = facts.hypernymy_facts(6, 0)
+    monkeypatch.setattr(kernels, "hypernymy_facts", lambda n, seed: (some[:n], WORDS))
+    monkeypatch.setattr(facts, "BERT_BASE_VOCABULARY", 200)
+    monkeypatch.setattr(kernels, "ROWS", (1, 2))
+    kernels.main(["--facts", "3", "6", "--rounds", "1", "--layers", "1"])
+    out = capsys.readouterr().out
+    assert "6 facts: tokens a real one" in out and "transposed weights" in out
 
 
 def test_lama_models(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
