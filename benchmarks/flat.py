@@ -29,7 +29,17 @@ from hyperprobe.render.terminal import print_table
 from hyperprobe.runs.run import peak_memory
 
 N_RELATIONS, N_WORDS, FEW = 10, 1000, 50
-CATEGORIES = ("bird", "fish", "tree", "tool", "flower", "insect", "vehicle", "building", "vegetable")
+CATEGORIES = (
+    "bird",
+    "fish",
+    "tree",
+    "tool",
+    "flower",
+    "insect",
+    "vehicle",
+    "building",
+    "vegetable",
+)
 SET = "lm-diagnostic-extended"
 
 

@@ -25,7 +25,7 @@ PICTURES = (".svg", ".png")
 TEXTS = (
     "analysis", "category", "command", "control", "diagnostic", "hypernym", "hyponym", "input",
     "metric", "method", "model", "other", "other_run", "probe", "relation", "run", "setting",
-    "signature", "source",
+    "signature", "source", "type",
 )  # fmt: skip
 
 T = TypeVar("T")

@@ -17,6 +17,7 @@ from hyperprobe.probes.lama.tables import (
     Files,
     aggregate_tables,
     example_table,
+    examples,
     extra_tables,
     facts_table,
     paper_table,
@@ -29,7 +30,6 @@ from hyperprobe.render.drawn import of_run
 from hyperprobe.render.table import Table
 from hyperprobe.runs.read import FinishedRun
 
-ALWAYS = (PREDICTIONS, METRICS, FACTS)
 P_AT_K, CORRELATIONS, MENTIONS = "p_at_k.csv", "correlations.csv", "mentions.parquet"
 
 
@@ -61,14 +61,14 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
             )
         )
         more = [*relation_tables(files[METRICS]), *extra_tables(files), facts_table(files[FACTS])]
-        seed = int(run.notes.get("seed") or 0)
+        shown_facts = examples(run.folder / PREDICTIONS, int(run.notes.get("seed") or 0))
         details.append(
             Section(
                 f"lama-{label}-details",
                 f"Facts: relations and examples (run {label})",
                 "The raw ranking counts as the reference code does; the filtered one takes other "
                 "right answers out.",
-                blocks=of_run([*more, example_table(files[PREDICTIONS], seed)], label, run),
+                blocks=of_run([*more, example_table(shown_facts)], label, run),
             )
         )
     return Part(
@@ -84,9 +84,9 @@ def _looks_up(files: Files) -> bool:
 
 
 def read_files(run: FinishedRun) -> dict[str, pd.DataFrame]:
-    """Every table of a finished run by its file name. Raises `UserError` if one is damaged."""
+    """Every table of a finished run by its file name, but not its predictions. Raises `UserError`
+    if one is damaged."""
     needs = {
-        PREDICTIONS: ("source", "relation", "model", "text", "gold", "top", "top_scores"),
         METRICS: ("source", "relation", "type", "model", "ranking", "p_at_1", "mean_log_prob"),
         FACTS: ("source", "relation", "n_rows", "n_facts"),
     }
@@ -94,11 +94,16 @@ def read_files(run: FinishedRun) -> dict[str, pd.DataFrame]:
     files = {
         name: run.table(name, needs.get(name, ()))
         for name in names
-        if name.endswith((".csv", ".parquet"))
+        if name.endswith((".csv", ".parquet")) and name != PREDICTIONS
     }
-    for name in (PREDICTIONS, METRICS):
-        files[name] = files[name].fillna({"type": ""})
+    files[METRICS] = files[METRICS].fillna({"type": ""})
     return files
+
+
+def read_predictions(run: FinishedRun) -> pd.DataFrame:
+    """The predictions of a finished run. Raises `UserError` if they are damaged."""
+    needs = ("source", "relation", "model", "text", "gold", "top", "top_scores")
+    return run.table(PREDICTIONS, needs).fillna({"type": ""})
 
 
 def pictures(files: Files) -> Iterator[Picture]:
