@@ -106,7 +106,7 @@ def zero_shot_command(
     )
     shown = result.tables(paired)
     show_result(result, result.metrics, settings, as_json, shown, signature=signature)
-    asked_open = set(result.predictions.query("probe == 'open'")["model"])
+    asked_open = set(result.metrics.dropna(subset="open_p_at_1")["model"])
     for name in settings["model"] if policy != "marginal" else ():
         if served(name) and name not in asked_open:
             say(f"{name}: no open probe: {NO_VOCABULARY}: {SERVE_VOCABULARY}")

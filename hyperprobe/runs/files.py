@@ -16,7 +16,7 @@ import pyarrow as pa
 from hyperprobe.errors import UserError
 from hyperprobe.progress import progress
 
-ROWS_AT_ONCE = 50_000  # of a table that is written part by part
+ROWS_AT_ONCE = 25_000  # of a table that is written part by part
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -83,19 +83,18 @@ def write_frames(path: Path, frames: Iterable[pd.DataFrame], schema: pa.Schema) 
     from pyarrow.parquet import ParquetWriter
 
     def tables() -> Iterator[pa.Table]:
-        held: list[pa.Table] = []
+        held = [schema.empty_table()]
         for frame in frames:
-            frame = frame.reindex(columns=schema.names)
-            held.append(pa.Table.from_pandas(frame, schema, preserve_index=False))
+            held.append(pa.Table.from_pandas(frame, preserve_index=False))
             if sum(map(len, held)) >= ROWS_AT_ONCE:
-                yield pa.concat_tables(held)
-                held = []
-        yield pa.concat_tables(held or [schema.empty_table()])
+                yield pa.concat_tables(held, promote_options="permissive")
+                held = held[:1]
+        yield pa.concat_tables(held, promote_options="permissive")
 
     def write(partial: Path) -> None:
         with ParquetWriter(partial, schema) as writer:
             for table in tables():
-                writer.write_table(table)
+                writer.write_table(table.cast(schema))
 
     write_atomically(path, write)
 

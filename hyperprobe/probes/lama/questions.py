@@ -32,7 +32,7 @@ from hyperprobe.runs.jobs import Answers, Cell, LastLoaded, answered_by
 
 Question = tuple[str, Callable[..., pd.DataFrame]]  # its kind, and the answers of a model to it
 FACTS, NEGATED, MENTIONS = "facts", "negated", "mentions"
-FACTS_AT_ONCE = 20_000  # of a cell: it is held in memory, and lost to a kill
+FACTS_AT_ONCE = 10_000  # of a cell: it is held in memory, and lost to a kill
 
 
 @dataclass(frozen=True)
