@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -173,19 +174,14 @@ CASES: dict[str, tuple[Callable[[Path, int], None], int]] = {
 }
 
 
-class measured:
+@contextmanager
+def measured(what: str = "") -> Iterator[None]:
     """Prints the seconds and the peak of memory of a block, as JSON."""
-
-    def __init__(self, what: str = "") -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        self._clock, self._processor = time.perf_counter(), time.process_time()
-
-    def __exit__(self, *_: object) -> None:
-        found = {"what": self._what, "cpu": time.process_time() - self._processor}
-        found |= {"wall": time.perf_counter() - self._clock, "peak": peak_memory()["ram"]}
-        print(json.dumps(found), flush=True)
+    clock, processor = time.perf_counter(), time.process_time()
+    yield
+    found = {"what": what, "cpu": time.process_time() - processor}
+    found |= {"wall": time.perf_counter() - clock, "peak": peak_memory()["ram"]}
+    print(json.dumps(found), flush=True)
 
 
 def run_case(case: str, n: int, folder: Path) -> list[dict[str, Any]]:
@@ -213,6 +209,7 @@ def main(words: Sequence[str] | None = None) -> None:
     given = parser.parse_args(words)
     if given.case:
         case, n, folder = given.case[0], int(given.case[1]), Path(given.case[2])
+        folder.mkdir(parents=True, exist_ok=True)
         run, few = CASES[case]
         run(folder / "small", few)
         run(folder / "large", n)

@@ -130,7 +130,8 @@ def _parse(path: Path, data: bytes) -> pd.DataFrame:
         form |= {"sep": "\t", "quoting": csv.QUOTE_NONE}
     header = pd.read_csv(io.BytesIO(data), nrows=0, **form).columns
     texts = {name: str for name in TEXTS if name in header}
-    return pd.read_csv(io.BytesIO(data), dtype=texts, **form)
+    # (a copy, as the columns of what is read lie apart: to add one to a hundred would be slow)
+    return pd.read_csv(io.BytesIO(data), dtype=texts, **form).copy()
 
 
 def damaged(path: Path) -> UserError:

@@ -1,5 +1,8 @@
 """Every benchmark runs, on a handful of items; its numbers are the business of `make benchmark`."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from benchmarks import (
@@ -8,12 +11,14 @@ from benchmarks import (
     documents,
     facts,
     false_claims,
+    flat,
     gpu,
     kills,
     lama_models,
     parity,
     scoring,
 )
+from benchmarks.flat import CATEGORIES
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import load_set
@@ -108,3 +113,14 @@ def test_false_claims(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     false_claims.main(1)
     out = capsys.readouterr().out
     assert "a bias: over nouns 0 %, by the rules 0 %" in out and "random weights:" in out
+
+
+def test_flat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setitem(flat.CASES, "items", (flat.items, 9))
+    monkeypatch.setattr(flat, "_words", lambda: [*CATEGORIES, "robin", "oak"])
+    monkeypatch.setattr(ask, "EMBEDDED_VECTORS", EMBEDDED_VECTORS[:1])
+    flat.main(["--case", "items", "9", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    said = [json.loads(line) for line in lines if line.startswith("{")]
+    ((name, *_, above),) = flat.rows_of("items", 9, said)
+    assert name == "items (9 items)" and float(above) >= 0

@@ -16,7 +16,6 @@ Shares are percentages; MRR is a mean reciprocal rank between 0 and 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from hyperprobe.names import RE_NAIVE, RE_ORACLE, RETRIEVE_READ
 from hyperprobe.statistics.intervals import interval, mcnemar_exact, resampled_means
+from hyperprobe.statistics.pairs import pairs_compared
 from hyperprobe.statistics.ranks import reciprocal, success
 from hyperprobe.statistics.stratified import with_holm
 
@@ -197,7 +197,8 @@ def _gains(
 
 
 def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Exact McNemar tests of P@1 between any two models, over all facts of a source.
+    """Exact McNemar tests of P@1 between two models (`pairs_compared`: the best is that with the
+    highest P@1), over all facts of a source.
 
     Facts count that both answer: a baseline may lack a relation. A gold object that ties in
     the filtered ranking is not right here. `p_holm` is adjusted over
@@ -213,7 +214,9 @@ def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
             for model in of_source["model"].unique():
                 of_model = outcomes[model] = np.full(facts.max() + 1, np.nan)
                 of_model[facts[of_models[model]]] = right[of_models[model]]
-            for (first, a), (second, b) in combinations(outcomes.items(), 2):
+            best = {model: float(np.nanmean(of_model)) for model, of_model in outcomes.items()}
+            for first, second in pairs_compared(list(outcomes), best.__getitem__):
+                a, b = outcomes[first], outcomes[second]
                 both = ~np.isnan(a) & ~np.isnan(b)
                 rows.append((source, ranking, first, second, *mcnemar_exact(a[both], b[both])))
     columns = ["source", "ranking", "model", "other", "only_model", "only_other", "p_value"]

@@ -111,8 +111,8 @@ class Questions:
         whole = self.facts_of[relation]
         common: dict[str, Any] = {"relation": relation, "candidates": self.candidates_for(whole)}
         prompts = self.prompts.get(relation.name)
-        asked = {"facts": facts, "prompts": prompts, "start": part.start}
-        yield FACTS, partial(predict_facts, **common, **asked)
+        asked = partial(predict_facts, **common, facts=facts, prompts=prompts, start=part.start)
+        yield FACTS, asked
         if self.negated and not vectors and (some := _with_negation(relation, facts)):
             yield NEGATED, partial(predict_negated, **common, facts=some)
         if not self.mentions or vectors or part.start:  # a few of all facts, and once

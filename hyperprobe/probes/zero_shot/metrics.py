@@ -8,7 +8,6 @@ paper's Table 2 (Ravichander et al. 2020).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from hyperprobe.probes.zero_shot.outcomes import (
 from hyperprobe.statistics.clusters import interval_over_clusters
 from hyperprobe.statistics.columns import share_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
+from hyperprobe.statistics.pairs import pairs_compared
 from hyperprobe.statistics.stratified import with_holm
 
 FREQUENCY_BANDS = (0.0, 1.5, 2.0, 2.5, 3.0, 3.5, 9.0)  # Zipf: log10 of occurrences per 10^9 words
@@ -36,6 +36,7 @@ TESTED = (*METRICS, *(f"{name}{CALIBRATED}" for name in (*CLOSED, *PAIRED)))
 HEADLINE = tuple(f"{name}{suffix}" for suffix in (RAW, CALIBRATED) for name in (*CLOSED, *PAIRED))
 ADJUSTED = tuple(f"{name}{suffix}" for suffix in (CALIBRATED, PMI) for name in (*CLOSED, *PAIRED))
 NUMBERS = ("singular", "plural")
+BEST_BY = f"paired_singular_plural{CALIBRATED}"
 
 
 def summarise(
@@ -163,7 +164,8 @@ def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_models(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -> pd.DataFrame:
-    """Exact McNemar tests between any two models on each set and metric.
+    """Exact McNemar tests between two models (`pairs_compared`: the best is that with the most
+    nouns right, paired and calibrated) on each set and metric.
 
     An item is right only where the outcome is 1: gold alone is best. `p_holm` is adjusted for
     all tests of a set (Holm 1979). `outcomes` are those of the predictions.
@@ -176,9 +178,10 @@ def compare_models(predictions: pd.DataFrame, outcomes: Outcomes | None = None) 
             model: outcomes[str(diagnostic), model].reindex(items)
             for model in of_set["model"].unique()
         }
-        for (first, a), (second, b) in combinations(right.items(), 2):
+        n_right = {model: float(outcome[BEST_BY].sum()) for model, outcome in right.items()}
+        for first, second in pairs_compared(list(right), n_right.__getitem__):
             for metric in TESTED:
-                one, other = a[metric].to_numpy(), b[metric].to_numpy()
+                one, other = (right[name][metric].to_numpy() for name in (first, second))
                 both = ~np.isnan(one) & ~np.isnan(other)
                 if both.any():
                     test = mcnemar_exact(one[both] == 1, other[both] == 1)
