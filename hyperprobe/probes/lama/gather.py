@@ -135,4 +135,5 @@ def _categories(answered: Sequence[Answered]) -> dict[str, pd.CategoricalDtype]:
 
 def _numbers(table: pd.DataFrame, types: Mapping[str, pd.CategoricalDtype]) -> pd.DataFrame:
     """What metrics need of a table."""
-    return table[[*dict.fromkeys([*COMPARED, "gold_score", *FACTORS.values()])]].astype(dict(types))
+    kept = table[[*dict.fromkeys([*COMPARED, "gold_score", *FACTORS.values()])]]
+    return kept.astype({**types, "gold_score": float, "best_score": float})

@@ -129,11 +129,10 @@ def gather(
                 if kept:
                     tables.add(diagnostic, model, pd.concat(kept, ignore_index=True))
 
-    first = [predict_majority(one.frame, slice(1)) for one in sets.values()]
+    first = [predict_majority(sets[d].frame, slice(1)).assign(diagnostic=d) for d in sets]
     shapes = [pa.Schema.from_pandas(one, preserve_index=False).remove_metadata() for one in first]
     shapes += [frames.schema(i) for i in range(len(frames))]
     schema = pa.unify_schemas(shapes, promote_options="permissive")
-    schema = schema.append(pa.field("diagnostic", pa.large_string()))
     needed = [name for name in schema.names if name not in NOT_NEEDED]
     # Scores were single precision, and are so again.
     single = {name: np.float32 for name in needed if name.startswith((SCORE, PRIOR))}
