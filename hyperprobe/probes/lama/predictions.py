@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.models.base import Answerer, ClozeModel, Ranking, Scores, rank_scores
+from hyperprobe.models.base import Answerer, ClozeModel, Ranking, Scores, rank_in_parts
 from hyperprobe.names import FREQ
 from hyperprobe.predictions import add_gold, add_ranking
 from hyperprobe.probes.lama.prompts import Prompts
@@ -97,12 +96,7 @@ def rank_facts(
     facts: Sequence[Fact], gold: Sequence[int], score: Callable[[list[Fact]], Scores]
 ) -> Ranking:
     """The ranking by `score`, which gives scores over all candidates for some of the facts."""
-    parts = []
-    for chunk in _chunks(len(facts)):
-        scores = score([facts[i] for i in chunk])
-        parts.append(rank_scores(scores, [gold[i] for i in chunk], TOP_K))
-    names = [field.name for field in fields(Ranking)]
-    return Ranking(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return rank_in_parts(lambda some: score(list(facts[some])), gold, TOP_K, CHUNK)
 
 
 def _chunks(n: int) -> Iterator[range]:
