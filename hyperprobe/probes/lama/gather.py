@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -136,4 +137,5 @@ def _categories(answered: Sequence[Answered]) -> dict[str, pd.CategoricalDtype]:
 def _numbers(table: pd.DataFrame, types: Mapping[str, pd.CategoricalDtype]) -> pd.DataFrame:
     """What metrics need of a table."""
     kept = table[[*dict.fromkeys([*COMPARED, "gold_score", *FACTORS.values()])]]
-    return kept.astype({**types, "gold_score": float, "best_score": float})
+    small = dict.fromkeys(["gold_rank", *FILTERED], np.int32)
+    return kept.astype({**types, **small, "gold_score": float, "best_score": float})
