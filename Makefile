@@ -45,6 +45,7 @@ benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.documents
 	$(BIN)/python -m benchmarks.parity
 	$(BIN)/python -m benchmarks.consistency --layers 4
+	$(BIN)/python -m benchmarks.flat --items 20000 --facts 100000 --models 50 --megabytes 20
 	$(BIN)/python -m benchmarks.kills
 	$(BIN)/python -m benchmarks.start
 

@@ -107,7 +107,7 @@ def plan_counts(
 ) -> Job[tuple[CorpusCounts, Skipped]]:
     """The job that counts a corpus (file -> digest): a cell of `run` for each share of it."""
     count = partial(count_pieces, predictions=predictions, text_field=text_field)
-    cells = cells_of(files, "counts ", count)
+    cells = cells_of(run, files, "counts ", count)
     return Job(run, cells, _finish)
 
 

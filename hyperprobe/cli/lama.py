@@ -171,7 +171,8 @@ def lama_command(
     missing = [
         option for option, on in wanted.items() if on and f"{option[2:]}.csv" not in result.frames
     ]
-    lines = [*notes(sources, data, asked, missing), *without_extraction(result.predictions)]
+    lines = notes(sources, data, asked, missing)
+    lines += without_extraction(result.metrics, result.facts)
     for line in lines:
         say(line)
     show_result(result, result.metrics, settings, as_json, signature=signature)

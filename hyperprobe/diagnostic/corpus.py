@@ -22,6 +22,7 @@ from hyperprobe.documents import FREE_BYTES, MAX_RATIO, OPENERS, parse_json
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.names import StrPath, listed_paths
 from hyperprobe.runs.jobs import Answers, Cell
+from hyperprobe.runs.run import Run
 
 CHUNK_BYTES = 1 << 20
 PIECE_BYTES = 1 << 26
@@ -87,18 +88,29 @@ class Piece:
         return self.end - self.start
 
 
-def pieces_of(files: Iterable[Path]) -> list[Piece]:
+def unpacked_size(path: Path) -> int:
+    """How many bytes a packed file holds, found by unpacking it; what is damaged ends where it
+    breaks off. Raises `UserError` for a file that unpacks to far more than its size."""
+    n_bytes, most = 0, _most(path)
+    with path.open("rb") as raw, suppress(*_DAMAGE):
+        stream = OPENERS[path.suffix](raw)  # type: ignore[operator]
+        while block := stream.read(CHUNK_BYTES):
+            n_bytes += len(block)
+            _check_size(path, n_bytes, most)
+    return n_bytes
+
+
+def pieces_of(files: Iterable[Path], size_of: Callable[[Path], int] = unpacked_size) -> list[Piece]:
     """The pieces of a corpus in its order, the same on every machine.
 
-    Packed files are unpacked once to tell how long they are; what is damaged ends where it breaks
-    off. Raises `UserError` for a file that unpacks to far more than its size.
+    `size_of` says how many bytes a packed file holds.
     """
     found = []
     for path in files:
         packed = path.suffix in OPENERS
         step = PACKED_PIECE_BYTES if packed else PIECE_BYTES
         file_size = path.stat().st_size
-        n_bytes = _unpacked_size(path) if packed else file_size
+        n_bytes = size_of(path) if packed else file_size
         for start in range(0, max(n_bytes, 1), step):
             found.append(Piece(path, start, min(start + step, max(n_bytes, 1)), file_size))
     return found
@@ -118,11 +130,22 @@ def shares_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
 
 
 def cells_of(
+    run: Run,
     files: Mapping[Path, str],
     what: str,
     compute: Callable[[Sequence[Piece]], pd.DataFrame],
 ) -> list[Cell]:
-    """A cell for each share of a corpus (file -> digest), which costs its bytes."""
+    """A cell of `run` for each share of a corpus (file -> digest), which costs its bytes.
+
+    How many bytes a packed file holds is stored with the run, and is not looked for again.
+    """
+
+    def size_of(path: Path) -> int:
+        def found() -> Answers:
+            return pd.DataFrame({"n_bytes": [unpacked_size(path)]}), None
+
+        return int(run.cell(f"unpacked size of {files[path]}", found)["n_bytes"].iloc[0])
+
     return [
         Cell(
             f"{what}from byte {share[0].start} of {share[0].path}",
@@ -131,7 +154,7 @@ def cells_of(
             compute=partial(_answers, compute, share),
             cost=sum(piece.n_bytes for piece in share),
         )
-        for share in shares_of(pieces_of(files))
+        for share in shares_of(pieces_of(files, size_of))
     ]
 
 
@@ -139,16 +162,6 @@ def _answers(
     compute: Callable[[Sequence[Piece]], pd.DataFrame], share: Sequence[Piece], _: object
 ) -> Answers:
     return compute(share), None
-
-
-def _unpacked_size(path: Path) -> int:
-    n_bytes, most = 0, _most(path)
-    with path.open("rb") as raw, suppress(*_DAMAGE):
-        stream = OPENERS[path.suffix](raw)  # type: ignore[operator]
-        while block := stream.read(CHUNK_BYTES):
-            n_bytes += len(block)
-            _check_size(path, n_bytes, most)
-    return n_bytes
 
 
 def _most(path: Path) -> int:

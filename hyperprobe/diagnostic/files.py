@@ -153,8 +153,8 @@ def _rows(path: Path, templates: Templates) -> Iterator[tuple[int, dict[str, Any
 def _with_prompts(row: dict[str, Any], given: Templates | None, where: str) -> dict[str, Any]:
     """The row with the prompts that it lacks, as far as `load_diagnostic` adds them."""
     templates = given or Templates()
-    for column, text in templates.needs().items():
-        if given and not given.is_english and not row[column]:
+    for column, text in () if templates.is_english else templates.needs().items():
+        if not row[column]:
             raise UserError(
                 f"{where}: {column} is empty, but the template {quoted(text)} needs it: fill it, "
                 f"with {WITHOUT_ARTICLE} for no article"

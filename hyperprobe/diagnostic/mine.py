@@ -139,7 +139,7 @@ def plan_mine(
     check_writable(run.folder)
     _prepare(target)
     of_files = dict(zip(files, settings["corpus"].values(), strict=True))
-    cells = cells_of(of_files, "", partial(_search, target, text_field))
+    cells = cells_of(run, of_files, "", partial(_search, target, text_field))
     return Job(run, cells, partial(_finish, target))
 
 

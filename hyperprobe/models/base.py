@@ -3,8 +3,8 @@ those that gradients reach."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -220,6 +220,17 @@ def rank_scores(scores: Scores, gold: Sequence[int | None], k: int) -> Ranking:
     return Ranking(*gold_arrays(stand, gold), top, np.take_along_axis(scores, top, axis=1))
 
 
+def rank_in_parts(
+    score: Callable[[slice], Scores], gold: Sequence[int | None], k: int, rows: int
+) -> Ranking:
+    """`rank_scores` of the scores of so many `rows` at a time, which `score` gives."""
+    starts = range(0, max(len(gold), 1), rows)
+    slices = [slice(start, start + rows) for start in starts]
+    parts = [rank_scores(score(some), gold[some], k) for some in slices]
+    names = [field.name for field in fields(Ranking)]
+    return Ranking(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
 def _top_of(scores: Scores, k: int) -> NDArray[np.int64]:
     """The columns [n, k] of the best scores of each row, equal scores in the order of columns."""
     best = np.sort(np.argpartition(-scores, k - 1, axis=1)[:, :k], axis=1)
@@ -229,6 +240,9 @@ def _top_of(scores: Scores, k: int) -> NDArray[np.int64]:
     clear = (scores >= last).sum(axis=1) == k
     order = np.argsort(-values, axis=1, kind="stable")
     top: NDArray[np.int64] = np.take_along_axis(best, order, axis=1).astype(np.int64)
+    blank: NDArray[np.bool_] = np.asarray(np.isnan(scores).all(axis=1))
+    top[blank] = np.arange(k)
+    clear |= blank
     top[~clear] = np.argsort(-scores[~clear], axis=1, kind="stable")[:, :k]
     return top
 

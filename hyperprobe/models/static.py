@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.errors import UserError, one_line, quoted
-from hyperprobe.models.base import Ranking, Scores, rank_scores
+from hyperprobe.models.base import Ranking, Scores, rank_in_parts
 from hyperprobe.models.fasttext_files import check_fasttext, starts_fasttext
 from hyperprobe.models.gensim_files import PICKLES, read_native
 from hyperprobe.models.vector_files import read_quantized, read_rows
 
 QUANTIZED = ".safetensors"  # of the vectors that ship
+NUMBERS_AT_ONCE = 8_000_000  # scores of subjects and candidates
 
 
 class WordVectors:
@@ -150,7 +151,8 @@ class StaticModel:
         k: int,
     ) -> Ranking:
         """The rank of each gold candidate by cosine, and the k nearest."""
-        return rank_scores(self.score(clozes, candidates), gold, k)
+        rows = max(1, NUMBERS_AT_ONCE // len(candidates))
+        return rank_in_parts(lambda some: self.score(clozes[some], candidates), gold, k, rows)
 
 
 def load_vectors(path: Path) -> Any:

@@ -6,14 +6,17 @@ import csv
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 
 from hyperprobe.errors import UserError
 from hyperprobe.progress import progress
+
+ROWS_AT_ONCE = 25_000  # of a table that is written part by part
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -67,6 +70,31 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
             separator = "\t" if path.suffix == ".tsv" else ","
             quoting = csv.QUOTE_NONE if path.suffix == ".tsv" else csv.QUOTE_MINIMAL
             frame.to_csv(partial, index=False, sep=separator, lineterminator="\n", quoting=quoting)
+
+    write_atomically(path, write)
+
+
+def write_frames(path: Path, frames: Iterable[pd.DataFrame], schema: pa.Schema) -> None:
+    """Write frames one below the other as Parquet, atomically, and hold few of them at a time.
+
+    Columns of the `schema` that a frame lacks are empty there. There is a row group for each
+    `ROWS_AT_ONCE` rows or a few more.
+    """
+    from pyarrow.parquet import ParquetWriter
+
+    def tables() -> Iterator[pa.Table]:
+        held = [schema.empty_table()]
+        for frame in frames:
+            held.append(pa.Table.from_pandas(frame, preserve_index=False))
+            if sum(map(len, held)) >= ROWS_AT_ONCE:
+                yield pa.concat_tables(held, promote_options="permissive")
+                held = held[:1]
+        yield pa.concat_tables(held, promote_options="permissive")
+
+    def write(partial: Path) -> None:
+        with ParquetWriter(partial, schema) as writer:
+            for table in tables():
+                writer.write_table(table.cast(schema))
 
     write_atomically(path, write)
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 import pandas as pd
 
 from hyperprobe.progress import progress
-from hyperprobe.runs.run import Run, digest_of
+from hyperprobe.runs.run import Frames, Run, digest_of
 
 Answers = tuple[pd.DataFrame, Any]  # predictions, and the description of what made them
 
@@ -115,12 +115,13 @@ def answered_by(
 
 @dataclass(frozen=True)
 class Job(Generic[Result]):
-    """A run, its cells, and `finish`: run and frames (in the order of the cells) -> result. `read`
-    gives the result of a run that is finished already, if there is a quicker way to it."""
+    """A run, its cells, and `finish`: run and frames (in the order of the cells, each read when it
+    is asked for) -> result. `read` gives the result of a run that is finished already, if there
+    is a quicker way to it."""
 
     run: Run
     cells: Sequence[Cell]
-    finish: Callable[[Run, list[pd.DataFrame]], Result]
+    finish: Callable[[Run, Frames], Result]
     read: Callable[[Run], Result | None] = lambda run: None
 
     @property
@@ -130,15 +131,19 @@ class Job(Generic[Result]):
 
     def missing(self) -> list[int]:
         """The indices of the cells that are still to be computed."""
-        return [i for i, cell in enumerate(self.cells) if self.run.seconds(self.key(cell)) is None]
+        return [i for i, cell in enumerate(self.cells) if not self.is_stored(cell)]
 
-    def stored(self, cell: Cell) -> pd.DataFrame | None:
-        """The frame of a cell that was computed before."""
-        return self.run.stored(self.key(cell))
+    def is_stored(self, cell: Cell) -> bool:
+        """Whether the cell was computed before."""
+        return self.run.seconds(self.key(cell)) is not None
 
-    def compute(self, cell: Cell, models: LastLoaded) -> pd.DataFrame:
-        """The frame of a cell, stored when it is computed."""
-        return self.run.cell(self.key(cell), partial(cell.compute, models))
+    def compute(self, cell: Cell, models: LastLoaded) -> None:
+        """Compute and store the cell, unless it is stored."""
+        self.run.compute(self.key(cell), partial(cell.compute, models))
+
+    def finished(self) -> Result:
+        """The result, once all cells are stored. Raises `UserError` for one that is not."""
+        return self.finish(self.run, Frames(self.run, [self.key(cell) for cell in self.cells]))
 
     def key(self, cell: Cell) -> str:
         """What the run stores the cell under: all that decides it, if runs share their cells."""
@@ -152,8 +157,8 @@ def run_job(job: Job[Result]) -> Result:
     if (found := job.read(job.run)) is not None:
         return found
     with progress(job.run.command, len(job.cells)) as advance:
-        frames = compute_cells(job, job.cells, LastLoaded(), advance)
-    return job.finish(job.run, frames)
+        compute_cells(job, job.cells, LastLoaded(), advance)
+    return job.finished()
 
 
 def compute_cells(
@@ -161,43 +166,37 @@ def compute_cells(
     cells: Sequence[Cell],
     models: LastLoaded,
     advance: Callable[[int], None] = lambda n: None,
-) -> list[pd.DataFrame]:
-    """The frames of some cells of the job, in their order: stored ones are read back.
+) -> None:
+    """Compute and store those of some cells of the job that are not stored.
 
     `advance` is called with the number of cells that are done.
     """
-    frames: list[pd.DataFrame] = []
     for one_thread, group in groupby(cells, lambda cell: cell.one_thread):
         if one_thread:
-            frames += _side_by_side(job, list(group), models, advance)
+            _side_by_side(job, list(group), models, advance)
             continue
         for cell in group:
-            frames.append(job.compute(cell, models))
+            job.compute(cell, models)
             advance(1)
-    return frames
 
 
 def _side_by_side(
     job: Job[Any], cells: Sequence[Cell], models: LastLoaded, advance: Callable[[int], None]
-) -> list[pd.DataFrame]:
-    stored = {cell.key: frame for cell in cells if (frame := job.stored(cell)) is not None}
-    advance(len(stored))
+) -> None:
     # The longest first, so that no core is left with one of them at the end.
-    missing = sorted((cell for cell in cells if cell.key not in stored), key=lambda c: -c.cost)
+    missing = sorted((cell for cell in cells if not job.is_stored(cell)), key=lambda c: -c.cost)
+    advance(len(cells) - len(missing))
     for cell in missing:
         cell.prepare()
 
-    def compute(cell: Cell) -> pd.DataFrame:
-        frame = job.compute(cell, models)
+    def compute(cell: Cell) -> None:
+        job.compute(cell, models)
         advance(1)
-        return frame
 
     if missing:
         from hyperprobe.parallel import run_parallel  # loads torch
 
-        frames = run_parallel(compute, missing)
-        stored |= {cell.key: frame for cell, frame in zip(missing, frames, strict=True)}
-    return [stored[cell.key] for cell in cells]
+        run_parallel(compute, missing)
 
 
 def as_function(plan: Callable[Arguments, Job[Result]]) -> Callable[Arguments, Result]:

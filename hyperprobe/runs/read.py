@@ -25,7 +25,7 @@ PICTURES = (".svg", ".png")
 TEXTS = (
     "analysis", "category", "command", "control", "diagnostic", "hypernym", "hyponym", "input",
     "metric", "method", "model", "other", "other_run", "probe", "relation", "run", "setting",
-    "signature", "source",
+    "signature", "source", "type",
 )  # fmt: skip
 
 T = TypeVar("T")
@@ -128,7 +128,8 @@ def _parse(path: Path, data: bytes) -> pd.DataFrame:
     form: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
     if path.suffix == ".tsv":
         form |= {"sep": "\t", "quoting": csv.QUOTE_NONE}
-    return pd.read_csv(io.BytesIO(data), dtype=dict.fromkeys(TEXTS, str), **form)
+    # (a copy, as the columns of what is read lie apart: to add one to a hundred would be slow)
+    return pd.read_csv(io.BytesIO(data), dtype=dict.fromkeys(TEXTS, str), **form).copy()
 
 
 def damaged(path: Path) -> UserError:

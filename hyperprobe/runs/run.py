@@ -22,9 +22,10 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import pandas as pd
+import pyarrow as pa
 
 import hyperprobe
 from hyperprobe.documents import check, parse_json, read_text
@@ -53,10 +54,6 @@ class Computed:
     data: bytes  # Parquet
     notes: dict[str, Any]
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        return pd.read_parquet(io.BytesIO(self.data))
-
 
 def measured(compute: Callable[[], tuple[pd.DataFrame, Any]]) -> Computed:
     """What `compute` returns, with its time and the memory that this process has held."""
@@ -70,6 +67,40 @@ def measured(compute: Callable[[], tuple[pd.DataFrame, Any]]) -> Computed:
         "sha256": hashlib.sha256(data).hexdigest(),
     }
     return Computed(data, notes)
+
+
+class Frames(Sequence[pd.DataFrame]):
+    """The stored frames of cells of a run, each read when it is asked for: together they may be
+    larger than memory."""
+
+    def __init__(self, run: Run, keys: Sequence[str]) -> None:
+        self._run, self._keys = run, keys
+        for key in keys:  # so that `run.json` names them in this order
+            run.stored(key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, i: int) -> pd.DataFrame: ...
+    @overload
+    def __getitem__(self, i: slice) -> Frames: ...
+    def __getitem__(self, i: int | slice) -> pd.DataFrame | Frames:
+        if isinstance(i, slice):
+            return Frames(self._run, self._keys[i])
+        return self.read(i)
+
+    def schema(self, i: int) -> pa.Schema:
+        """The columns of one cell."""
+        from pyarrow.parquet import read_schema
+
+        data = io.BytesIO(self._run.stored(self._keys[i]))
+        return read_schema(data).remove_metadata()
+
+    def read(self, i: int, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """The frame of one cell, or some of its columns."""
+        data = io.BytesIO(self._run.stored(self._keys[i]))
+        return pd.read_parquet(data, columns=None if columns is None else list(columns))
 
 
 class Run:
@@ -124,17 +155,17 @@ class Run:
         `compute` returns them with a description of the model for `run.json`. Raises
         `UserError` before it computes what could not be stored.
         """
-        frame = self.stored(key)
-        if frame is not None:
-            return frame
-        check_writable(self._cells)
-        computed = measured(compute)
-        self.store(key, computed)
-        return computed.frame
+        self.compute(key, compute)
+        return Frames(self, [key])[0]
+
+    def compute(self, key: str, compute: Callable[[], tuple[pd.DataFrame, Any]]) -> None:
+        """Compute and store a cell, as `cell` does, unless it is stored."""
+        if self._read_cell(key) is None:
+            check_writable(self._cells)
+            self.store(key, measured(compute))
 
     def store(self, key: str, computed: Computed) -> None:
         """Store what was computed, here or elsewhere, as the cell `key`."""
-        self._notes[key] = computed.notes
         stored, about = self._cell_files(key)
         # The notes come first: a cell counts only once the predictions that they name are there.
         write_text(about, json.dumps(computed.notes))
@@ -145,21 +176,12 @@ class Run:
         found = self._read_cell(key)
         return None if found is None else float(found[0]["seconds"])
 
-    def stored(self, key: str) -> pd.DataFrame | None:
-        """What `cell` has stored under this key, or None when that is still to be computed.
-
-        What was damaged since it was written counts as not stored.
-        """
+    def stored(self, key: str) -> bytes:
+        """The cell `key` as it is stored, in Parquet. Raises `UserError` if it is not."""
         if (found := self._read_cell(key)) is None:
-            return None
-        notes, data = found
-        try:
-            frame = pd.read_parquet(io.BytesIO(data))
-        except (OSError, ValueError):
-            return None
-        self._notes.pop(key, None)  # they are in the order in which cells were last read
-        self._notes[key] = notes
-        return frame
+            raise UserError(f"{key} was deleted while the run was made: start it again")
+        self._notes.setdefault(key, found[0])
+        return found[1]
 
     def _read_cell(self, key: str) -> tuple[dict[str, Any], bytes] | None:
         """The notes of a cell and its predictions as they were written, if they are whole."""

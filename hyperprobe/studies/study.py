@@ -58,7 +58,7 @@ class Study:
                 compute_cells(self.jobs[probe], cells, models, advance)
         if self.missing_elsewhere():
             return {}
-        return {probe: _finished(job) for probe, job in self.jobs.items()}
+        return {probe: job.finished() for probe, job in self.jobs.items()}
 
     def missing_elsewhere(self) -> int:
         """How many cells of other shards are missing."""
@@ -108,14 +108,3 @@ def study(
     `ModelOptions` that a file does not have. Raises `UserError` on bad input.
     """
     return plan_study(path, results, seed, shard, **keywords).run(cluster)
-
-
-def _finished(job: Job[Result]) -> Result:
-    """The result of a job all of whose cells are stored."""
-    frames = []
-    for cell in job.cells:
-        frame = job.stored(cell)
-        if frame is None:
-            raise UserError(f"{cell.key} was deleted while the study ran: start it again")
-        frames.append(frame)
-    return job.finish(job.run, frames)

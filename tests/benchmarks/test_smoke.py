@@ -1,6 +1,8 @@
 """Every benchmark runs, on a handful of items; its numbers are the business of `make benchmark`."""
 
+import json
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from benchmarks import (
     documents,
     facts,
     false_claims,
+    flat,
     gpu,
     kernels,
     kills,
@@ -18,6 +21,7 @@ from benchmarks import (
     scoring,
     start,
 )
+from benchmarks.flat import CATEGORIES
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import load_set
@@ -130,3 +134,13 @@ def test_start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     monkeypatch.setattr(start, "COMMANDS", {"none": ["--none"]})
     with pytest.raises(SystemExit, match="--none of .*: hyperprobe: error"):
         start.main(["--rounds", "1"])
+
+
+def test_flat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setitem(flat.CASES, "items", (flat.items, 9))
+    monkeypatch.setattr(flat, "_words", lambda: [*CATEGORIES, "robin", "oak"])
+    flat.main(["--case", "items", "9", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    said = [json.loads(line) for line in lines if line.startswith("{")]
+    ((name, *_, above),) = flat.rows_of("items", 9, said)
+    assert name == "items (9 items)" and float(above) >= 0

@@ -100,10 +100,11 @@ def notes(
     return lines
 
 
-def without_extraction(predictions: pd.DataFrame) -> list[str]:
+def without_extraction(metrics: pd.DataFrame, facts: pd.DataFrame) -> list[str]:
     """A line for relations that relation extraction, where it was asked, has no sentences of."""
-    extracted = set(predictions["relation"][predictions["model"] == RE_NAIVE])
-    without = [name for name in predictions["relation"].unique() if name not in extracted]
+    extracted = set(metrics["relation"][metrics["model"] == RE_NAIVE])
+    asked = facts["relation"][facts["n_facts"] > 0].unique()
+    without = [name for name in asked if name not in extracted]
     if not extracted or not without:
         return []
     return [f"--baseline re: no evidence sentences for {', '.join(without)}: left out"]

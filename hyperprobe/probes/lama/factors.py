@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -10,8 +12,8 @@ from hyperprobe.models.static import load_vectors
 from hyperprobe.names import EMBEDDED_VECTORS, model_path
 
 
-def with_factors(predictions: pd.DataFrame) -> pd.DataFrame:
-    """The frame with `subject_zipf`, `object_zipf` and `cosine`.
+def factors_of(subjects: Sequence[str], objects: Sequence[str]) -> pd.DataFrame:
+    """`subject_zipf`, `object_zipf` and `cosine` of each fact, a row each.
 
     Mentions are Zipf frequencies of the `wordfreq` package, as no model's training
     text is at hand; cosines are those of the shipped vectors between the mean
@@ -19,18 +21,17 @@ def with_factors(predictions: pd.DataFrame) -> pd.DataFrame:
     """
     from wordfreq import zipf_frequency
 
-    zipf = {
-        text: zipf_frequency(text, "en")
-        for text in pd.unique(predictions[["subject", "gold"]].to_numpy().ravel())
-    }
-    return predictions.assign(
-        subject_zipf=predictions["subject"].map(zipf),
-        object_zipf=predictions["gold"].map(zipf),
-        cosine=_cosines(predictions["subject"].tolist(), predictions["gold"].tolist()),
+    zipf = {text: zipf_frequency(text, "en") for text in {*subjects, *objects}}
+    return pd.DataFrame(
+        {
+            "subject_zipf": [zipf[text] for text in subjects],
+            "object_zipf": [zipf[text] for text in objects],
+            "cosine": _cosines(subjects, objects),
+        }
     )
 
 
-def _cosines(subjects: list[str], objects: list[str]) -> NDArray[np.float64]:
+def _cosines(subjects: Sequence[str], objects: Sequence[str]) -> NDArray[np.float64]:
     name = EMBEDDED_VECTORS[0]
     vectors = load_vectors(model_path(name))
     units: dict[str, NDArray[np.float64]] = {}

@@ -14,14 +14,14 @@ cosines for vectors, log shares for `freq`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.models.base import Answerer, ClozeModel, Ranking, Scores, rank_scores
+from hyperprobe.models.base import Answerer, ClozeModel, Ranking, Scores, rank_in_parts
 from hyperprobe.names import FREQ
 from hyperprobe.predictions import add_gold, add_ranking
 from hyperprobe.probes.lama.prompts import Prompts
@@ -40,8 +40,10 @@ def predict_facts(
     facts: Sequence[Fact],
     candidates: CandidateSet,
     prompts: Prompts | None = None,
+    start: int = 0,
 ) -> pd.DataFrame:
-    """The model's answers to the facts of a relation, for each prompt asked separately."""
+    """The model's answers to the facts of a relation, for each prompt asked separately. The first
+    of the facts is the relation's number `start`."""
     gold = [candidates.index[fact.object] for fact in facts]
     if prompts is None or not model.reads_text:  # vectors read no prompt
         asked: tuple[str | None, ...] = (relation.template,)
@@ -49,7 +51,8 @@ def predict_facts(
         clozes = clozes_of(model, facts, prompts.templates[0])
         score = _score_ensemble if prompts.kind == "ensemble" else _score_vectors
         ranking = rank_facts(facts, gold, lambda some: score(model, some, candidates, prompts))
-        return answers_frame(model, relation, facts, clozes, candidates, ranking, prompts.name)
+        name = prompts.name
+        return answers_frame(model, relation, facts, clozes, candidates, ranking, name, start)
     else:
         asked = prompts.templates
     parts = []
@@ -57,7 +60,8 @@ def predict_facts(
         clozes = clozes_of(model, facts, template)
         ranking = model.rank(clozes, candidates, gold, TOP_K)
         name = template or "masked sentence"
-        parts.append(answers_frame(model, relation, facts, clozes, candidates, ranking, name))
+        about = (facts, clozes, candidates, ranking, name, start)
+        parts.append(answers_frame(model, relation, *about))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -92,12 +96,7 @@ def rank_facts(
     facts: Sequence[Fact], gold: Sequence[int], score: Callable[[list[Fact]], Scores]
 ) -> Ranking:
     """The ranking by `score`, which gives scores over all candidates for some of the facts."""
-    parts = []
-    for chunk in _chunks(len(facts)):
-        scores = score([facts[i] for i in chunk])
-        parts.append(rank_scores(scores, [gold[i] for i in chunk], TOP_K))
-    names = [field.name for field in fields(Ranking)]
-    return Ranking(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return rank_in_parts(lambda some: score(list(facts[some])), gold, TOP_K, CHUNK)
 
 
 def _chunks(n: int) -> Iterator[range]:
@@ -105,13 +104,15 @@ def _chunks(n: int) -> Iterator[range]:
         yield range(start, min(n, start + CHUNK))
 
 
-def _about(relation: Relation, facts: Sequence[Fact], texts: Sequence[str]) -> pd.DataFrame:
+def _about(
+    relation: Relation, facts: Sequence[Fact], texts: Sequence[str], start: int = 0
+) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "source": relation.source,
             "relation": relation.name,
             "type": relation.type,
-            "item": [_item(i, fact) for i, fact in enumerate(facts)],
+            "item": [_item(i, fact) for i, fact in enumerate(facts, start)],
             "subject": [fact.subject for fact in facts],
             "gold": [fact.object for fact in facts],
             "text": list(texts),
@@ -124,6 +125,11 @@ def _item(i: int, fact: Fact) -> str:
     return f"{i}:{fact.id}"
 
 
+def item_numbers(items: Iterable[str]) -> NDArray[np.int32]:
+    """The numbers of the facts of a relation, from what they are called in a frame."""
+    return np.array([int(item[: item.index(":")]) for item in items], dtype=np.int32)
+
+
 def answers_frame(
     model: Answerer,
     relation: Relation,
@@ -132,9 +138,10 @@ def answers_frame(
     candidates: CandidateSet,
     ranking: Ranking,
     prompt: str,
+    start: int = 0,
 ) -> pd.DataFrame:
     """The predictions frame of one prompt: a row per fact, from its ranking."""
-    frame = _about(relation, facts, [cloze.text for cloze in clozes])
+    frame = _about(relation, facts, [cloze.text for cloze in clozes], start)
     frame["prompt"] = prompt
     frame["model"] = model.name
     words = [[candidates.words[i] for i in row] for row in ranking.top]
@@ -148,18 +155,27 @@ def answers_frame(
     return frame
 
 
-def predict_freq(relation: Relation, facts: Sequence[Fact]) -> pd.DataFrame:
+def predict_freq(
+    relation: Relation,
+    facts: Sequence[Fact],
+    among: Sequence[Fact] | None = None,
+    start: int = 0,
+) -> pd.DataFrame:
     """The baseline that ranks objects by how often they are the object in the test facts.
+
+    These are `among`, of which `facts` are some, from the number `start` on; or `facts` alone.
 
     Equally frequent objects stay in the order in which the facts name them, and do not
     count as tied: each is the object of as many facts, so any order has the same mean.
     """
-    counts = Counter(fact.object for fact in facts).most_common()
+    among = facts if among is None else among
+    counts = Counter(fact.object for fact in among).most_common()
     rank = {word: i for i, (word, _) in enumerate(counts, start=1)}
-    share = {word: float(np.log(n / len(facts))) for word, n in counts}
+    share = {word: float(np.log(n / len(among))) for word, n in counts}
     top = [word for word, _ in counts[:TOP_K]]
     # What asks for the same fact in the same words is what `filtered` compares.
-    frame = _about(relation, facts, [fact.cloze(relation.template).text for fact in facts])
+    texts = [fact.cloze(relation.template).text for fact in facts]
+    frame = _about(relation, facts, texts, start)
     frame["prompt"] = relation.template or "masked sentence"
     frame["model"] = FREQ
     frame["gold_score"] = [share[fact.object] for fact in facts]

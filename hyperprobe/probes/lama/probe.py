@@ -6,12 +6,12 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import ClassVar, Unpack
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import ClozeModel, shared_words
@@ -21,6 +21,7 @@ from hyperprobe.names import (
     BASELINES,
     EMBEDDED,
     EMBEDDED_VECTORS,
+    FREQ,
     RANDOM,
     RETRIEVE_READ,
     StrPath,
@@ -44,20 +45,11 @@ from hyperprobe.probes.lama import report, tables
 from hyperprobe.probes.lama.asked import check_baselines, relations_asked, words_asked
 from hyperprobe.probes.lama.extraction.baseline import RE, cells_of_re, predict_re
 from hyperprobe.probes.lama.extraction.sentences import Sentence, read_sentences
-from hyperprobe.probes.lama.factors import with_factors
-from hyperprobe.probes.lama.metrics import (
-    add_filtered_rank,
-    compare_on_facts,
-    correlations,
-    p_at_k,
-    summarise_facts,
-    summarise_mentions,
-    summarise_negated,
-)
-from hyperprobe.probes.lama.paraphrases import consistency
+from hyperprobe.probes.lama.gather import Answered, gather
+from hyperprobe.probes.lama.metrics import summarise_mentions, summarise_negated
 from hyperprobe.probes.lama.predictions import predict_freq
 from hyperprobe.probes.lama.protocol import DROPPED, Fact, Vocabulary, select
-from hyperprobe.probes.lama.questions import FACTS, MENTIONS, NEGATED, Questions
+from hyperprobe.probes.lama.questions import FACTS, MENTIONS, NEGATED, Asked, Part, Questions
 from hyperprobe.probes.lama.sources import DATA, WORDNET, Relation
 from hyperprobe.probes.lama.vocabulary import drop_unspelled, make_vocabulary
 from hyperprobe.reading.answers import RetrieveRead
@@ -66,9 +58,9 @@ from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
-from hyperprobe.runs.jobs import Cell, Job, as_function
-from hyperprobe.runs.read import FinishedRun
-from hyperprobe.runs.run import Run
+from hyperprobe.runs.jobs import Job, as_function
+from hyperprobe.runs.read import FinishedRun, read_run
+from hyperprobe.runs.run import Frames, Run
 
 # What decides a candidate's score when it is several word pieces.
 ONE_TOKEN = "log-probability of one token"
@@ -84,7 +76,8 @@ Selected = dict[Relation, tuple[list[Fact], dict[str, int]]]  # facts kept, and 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LamaResult(Result):
-    """The run's `folder`, its `predictions`, and the tables made from them alone.
+    """The run's `folder`, its `predictions` (read when they are asked for), and the tables made
+    from them alone.
 
     `facts` counts what was kept and dropped, and why; `frames` has the rest by
     file name: `mcnemar.csv`, `p_at_k.csv`, `correlations.csv`, and, when asked for,
@@ -93,7 +86,6 @@ class LamaResult(Result):
 
     command: ClassVar[str] = "lama"
     folder: Path
-    predictions: pd.DataFrame
     metrics: pd.DataFrame
     facts: pd.DataFrame
     frames: dict[str, pd.DataFrame]
@@ -104,17 +96,23 @@ class LamaResult(Result):
         """The result of a finished run. Raises `UserError` if its tables are damaged."""
         files = report.read_files(run)
         seed = int(run.notes.get("seed") or 0)
-        table, metrics, facts = (files.pop(name) for name in report.ALWAYS)
-        return cls(run.folder, table, metrics, facts, files, seed)
+        metrics, facts = (files.pop(name) for name in (tables.METRICS, tables.FACTS))
+        return cls(run.folder, metrics, facts, files, seed)
+
+    @cached_property
+    def predictions(self) -> pd.DataFrame:
+        """The answer of every model to every fact."""
+        return report.read_predictions(read_run(self.folder))
 
     def tables(self) -> list[Table]:
         """Facts kept, P@1 per relation and in all, examples, and what was asked besides."""
-        return list(tables.tables(with_short_names(self.files()), self.seed))
+        examples = tables.examples(self.folder / tables.PREDICTIONS, self.seed)
+        shown = {tables.PREDICTIONS: examples, **self.files()}
+        return list(tables.tables(with_short_names(shown)))
 
     def files(self) -> dict[str, pd.DataFrame]:
-        """Every frame by its file name in the folder."""
+        """Every table made from the predictions, by its file name in the folder."""
         return {
-            tables.PREDICTIONS: self.predictions,
             tables.METRICS: self.metrics,
             tables.FACTS: self.facts,
             **self.frames,
@@ -211,15 +209,16 @@ def plan_lama(
         vocabulary.candidates, prompts_of, multi_token, negated, mentions, lowercase, seed, options,
         settings,
     )  # fmt: skip
-    cells: list[tuple[str, Cell]] = []  # with the kind of their answers
+    asked_cells: list[Asked] = []
     if found is not None:  # before the models: that the documents can be read is seen last
-        cells += [(FACTS, cell) for cell in asks.retrieve_read_cells(found, by_id)]
+        asked_cells += asks.retrieve_read_cells(found, by_id)
     if sentences:
-        cells += [(RE, cell) for cell in cells_of_re(sentences, settings["relations"], seed)]
+        cells = cells_of_re(sentences, settings["relations"], seed)
+        asked_cells += [Asked(RE, cell) for cell in cells]
     for name in names:
-        cells += asks.cells_of(name, ids[name])
-    finish = partial(_finish, asks, [kind for kind, _ in cells], sentences, selected, names)
-    return Job(run, [cell for _, cell in cells], finish)
+        asked_cells += asks.cells_of(name, ids[name])
+    finish = partial(_finish, asks, asked_cells, sentences, selected, names)
+    return Job(run, [one.cell for one in asked_cells], finish, partial(_read, seed))
 
 
 lama = as_function(plan_lama)
@@ -255,66 +254,84 @@ def _names(models: Sequence[str], randomised: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*in_papers_order(models), *EMBEDDED_VECTORS, *shuffled]))
 
 
+def _read(seed: int, run: Run) -> LamaResult | None:
+    finished = run.finished(seed)
+    return LamaResult.read(finished) if finished else None
+
+
 def _finish(
     asks: Questions,
-    kinds: Sequence[str],
+    asked: Sequence[Asked],
     sentences: Sequence[Sentence],
     selected: Selected,
     names: Sequence[str],
     run: Run,
-    cells: Sequence[pd.DataFrame],
+    cells: Frames,
 ) -> LamaResult:
     """The tables and figures, made from the answers alone, written into the run's folder."""
-    answers: dict[str, list[pd.DataFrame]] = defaultdict(list)
-    for kind, frame in zip(kinds, cells, strict=True):
-        answers[kind].append(frame)
-    answers[FACTS] += [predict_freq(relation, facts) for relation, facts in asks.kept]
-    if sentences:
-        of_relations = [(r, facts, asks.candidates_for(facts)) for r, facts in asks.kept]
-        answers[FACTS] += predict_re(
-            answers[RE], sentences, of_relations, asks.lowercase, asks.seed
-        )
     seed = asks.seed
-    table = add_filtered_rank(_in_order(pd.concat(answers[FACTS], ignore_index=True), names))
-    table = with_factors(table)
-    # Of several paraphrases the first one is the headline, as ParaRel's base pattern.
-    first = table.groupby(["source", "relation", "model"])["prompt"].transform("first")
-    headline = table[table["prompt"] == first]
+    of_kind: dict[str, list[int]] = defaultdict(list)
+    for i, one in enumerate(asked):
+        of_kind[one.kind].append(i)
+    answered = _answered(asks, asked, sentences, cells)
+    answered.sort(key=lambda one: _rank(one.model, names))
+    freq = next(one for one in answered if one.model == FREQ)
+    shapes = [pa.Schema.from_pandas(freq.parts[0](), preserve_index=False).remove_metadata()]
+    shapes += [cells.schema(i) for i in of_kind[FACTS]]
+    schema = pa.unify_schemas(shapes, promote_options="permissive")
+    frames = gather(answered, asks.parts, schema, run.folder / tables.PREDICTIONS, seed)
+    metrics = frames.pop(tables.METRICS)
     facts = pd.DataFrame(
         [
             {"source": relation.source, "relation": relation.name, **counts}
             for relation, (_, counts) in selected.items()
         ]
     )
-    frames = {
-        "mcnemar.csv": compare_on_facts(headline),
-        report.P_AT_K: p_at_k(headline),
-        report.CORRELATIONS: correlations(headline),
-    }
-    if len(headline) < len(table):
-        frames["consistency.csv"] = consistency(table)
-    if answers[NEGATED]:
-        frames["negated.csv"] = summarise_negated(pd.concat(answers[NEGATED]))
-    if answers[MENTIONS]:
-        mentions = pd.concat(answers[MENTIONS], ignore_index=True)
+    if of_kind[NEGATED]:
+        negated = pd.concat(cells[i] for i in of_kind[NEGATED])
+        frames["negated.csv"] = summarise_negated(negated)
+    if of_kind[MENTIONS]:
+        mentions = pd.concat((cells[i] for i in of_kind[MENTIONS]), ignore_index=True)
         frames |= {"mentions.csv": summarise_mentions(mentions), report.MENTIONS: mentions}
-    metrics = summarise_facts(headline, seed)
-    result = LamaResult(run.folder, table, metrics, facts, frames, seed)
+    result = LamaResult(run.folder, metrics, facts, frames, seed)
     drawn = draw_once(run, lambda: report.pictures(with_short_names(frames)))
-    run.finish(result.files(), seed, drawn)
+    run.finish(result.files(), seed, [tables.PREDICTIONS, *drawn])
     return result
 
 
-def _in_order(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Baselines, vectors, random weights and models, each with its relations in order."""
+def _answered(
+    asks: Questions, asked: Sequence[Asked], sentences: Sequence[Sentence], cells: Frames
+) -> list[Answered]:
+    """The answers of all models and baselines, relation by relation."""
+    read: dict[tuple[str, Relation], list[Callable[..., pd.DataFrame]]] = defaultdict(list)
+    for i, one in enumerate(asked):
+        if one.kind == FACTS and one.relation is not None:
+            read[one.cell.model or RETRIEVE_READ, one.relation].append(partial(cells.read, i))
+    for part in asks.parts:
+        whole = asks.facts_of[part.relation]
+        read[FREQ, part.relation].append(partial(_freq, part, whole))
+    if sentences:
+        triples = [cells[i] for i, one in enumerate(asked) if one.kind == RE]
+        of_relations = [(r, facts, asks.candidates_for(facts)) for r, facts in asks.kept]
+        found = predict_re(triples, sentences, of_relations, asks.lowercase, asks.seed)
+        relations = {(r.source, r.name): r for r, _ in asks.kept}
+        for frame in found:
+            source, name, model = frame[["source", "relation", "model"]].iloc[0]
+            read[model, relations[source, name]].append(partial(_some, frame))
+    return [Answered(model, relation, parts) for (model, relation), parts in read.items()]
 
-    def rank(model: str) -> int:
-        if model in BASELINES:
-            return BASELINES.index(model) - len(BASELINES)
-        kind = 0 if is_vectors(model) else 1 if model.startswith(RANDOM) else 2
-        return kind * len(names) + list(names).index(model)
 
-    order = {model: rank(model) for model in table["model"].unique()}
-    return table.iloc[np.argsort(table["model"].map(order).to_numpy(), kind="stable")].reset_index(
-        drop=True
-    )
+def _freq(part: Part, whole: Sequence[Fact], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    return _some(predict_freq(part.relation, part.facts, whole, part.start), columns)
+
+
+def _some(frame: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    return frame if columns is None else frame[list(columns)]
+
+
+def _rank(model: str, names: Sequence[str]) -> int:
+    """Baselines come first, then vectors, random weights and models."""
+    if model in BASELINES:
+        return BASELINES.index(model) - len(BASELINES)
+    kind = 0 if is_vectors(model) else 1 if model.startswith(RANDOM) else 2
+    return kind * len(names) + list(names).index(model)

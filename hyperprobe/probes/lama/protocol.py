@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 from types import NoneType
 from typing import Any
 
@@ -114,7 +115,7 @@ def _list(value: Any) -> Any:
     return value if type(value) is list else () if value is None else (0,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # there may be millions
 class Fact:
     """A subject, the right object, and the texts that a row brings along."""
 
@@ -220,7 +221,7 @@ def _fact(row: dict[str, Any], relation: Relation, where: str, lowercase: bool) 
     fact = Fact(
         str(row.get("uuid") or row.get("id") or where),
         subject,
-        answer,
+        intern(answer),
         sentences,
         negated,
         _mentions(row),

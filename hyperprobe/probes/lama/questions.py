@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import pandas as pd
@@ -30,6 +32,33 @@ from hyperprobe.runs.jobs import Answers, Cell, LastLoaded, answered_by
 
 Question = tuple[str, Callable[..., pd.DataFrame]]  # its kind, and the answers of a model to it
 FACTS, NEGATED, MENTIONS = "facts", "negated", "mentions"
+FACTS_AT_ONCE = 10_000  # of a cell: it is held in memory, and lost to a kill
+
+
+@dataclass(frozen=True)
+class Part:
+    """Facts of a relation that follow each other, the first of them the fact number `start`."""
+
+    relation: Relation
+    start: int
+    facts: Sequence[Fact]
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the facts' ids and objects, in hex."""
+        told = hashlib.sha256()
+        for fact in self.facts:
+            told.update(json.dumps([fact.id, fact.object]).encode())
+        return told.hexdigest()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A cell with the kind of its answers and the relation whose facts it is about, if of one."""
+
+    kind: str
+    cell: Cell
+    relation: Relation | None = None
 
 
 @dataclass(frozen=True)
@@ -56,27 +85,49 @@ class Questions:
             return CandidateSet.of(fact.object for fact in facts)
         return self.candidates
 
-    def cells_of(self, name: str, id: Any) -> Iterator[tuple[str, Cell]]:
-        """(kind, cell) of every question to the model called `name`."""
-        for relation, facts in self.kept:
-            for kind, predict in self._asked(relation, facts, is_vectors(name)):
-                key = f"{kind}: {name} on {relation.source}/{relation.name}"
-                identity = [kind, name, id, *self._about(relation, facts)]
-                compute = answered_by(_load, self.options, name, predict=predict)
-                yield kind, Cell(key, name, identity, compute, len(facts))
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The facts of all relations, in parts small enough for a cell."""
+        return [
+            Part(relation, start, facts[start : start + FACTS_AT_ONCE])
+            for relation, facts in self.kept
+            for start in range(0, len(facts), FACTS_AT_ONCE)
+        ]
 
-    def _asked(self, relation: Relation, facts: list[Fact], vectors: bool) -> Iterator[Question]:
+    def cells_of(self, name: str, id: Any) -> Iterator[Asked]:
+        """The cells of every question to the model called `name`."""
+        for part in self.parts:
+            relation, start = part.relation, part.start
+            for kind, predict in self._asked(part, is_vectors(name)):
+                key = f"{kind}: {name} on {relation.source}/{relation.name}"
+                key += f" from fact {start}" if start else ""
+                identity = [kind, name, id, *self._about(part)]
+                compute = answered_by(_load, self.options, name, predict=predict)
+                yield Asked(kind, Cell(key, name, identity, compute, len(part.facts)), relation)
+
+    def _asked(self, part: Part, vectors: bool) -> Iterator[Question]:
         """The questions to one model; vectors cannot read a sentence."""
-        common: dict[str, Any] = {"relation": relation, "candidates": self.candidates_for(facts)}
+        relation, facts = part.relation, part.facts
+        whole = self.facts_of[relation]
+        common: dict[str, Any] = {"relation": relation, "candidates": self.candidates_for(whole)}
         prompts = self.prompts.get(relation.name)
-        yield FACTS, partial(predict_facts, **common, facts=facts, prompts=prompts)
+        asked = partial(predict_facts, **common, facts=facts, prompts=prompts, start=part.start)
+        yield FACTS, asked
         if self.negated and not vectors and (some := _with_negation(relation, facts)):
             yield NEGATED, partial(predict_negated, **common, facts=some)
-        if self.mentions and not vectors and (chosen := choose_mentions(facts, self.seed)):
+        if not self.mentions or vectors or part.start:  # a few of all facts, and once
+            return
+        if chosen := choose_mentions(whole, self.seed):
             yield MENTIONS, partial(predict_mentions, **common, chosen=chosen)
 
-    def _about(self, relation: Relation, facts: Sequence[Fact]) -> list[Any]:
-        """All that decides the answers of a given model about a relation."""
+    @cached_property
+    def facts_of(self) -> dict[Relation, list[Fact]]:
+        """Relation -> its facts."""
+        return dict(self.kept)
+
+    def _about(self, part: Part) -> list[Any]:
+        """All that decides the answers of a given model about facts of a relation."""
+        relation = part.relation
         name = f"{relation.source}/{relation.name}"
         of_relation = [self.identity[key][name] for key in ("relations", "templates")]
         prompts = self.identity["prompts"].get(relation.name)
@@ -87,28 +138,26 @@ class Questions:
             prompts,
             *(self.identity[key] for key in others),
             self.options.identity(),
-            [[fact.id, fact.object] for fact in facts],
+            part.digest,
         ]
 
-    def retrieve_read_cells(self, found: RetrieveRead, questions: Mapping[str, str]) -> list[Cell]:
+    def retrieve_read_cells(
+        self, found: RetrieveRead, questions: Mapping[str, str]
+    ) -> Iterator[Asked]:
         """The answers of the baseline to each relation."""
 
-        def compute(relation: Relation, facts: list[Fact], models: LastLoaded) -> Answers:
+        def compute(part: Part, models: LastLoaded) -> Answers:
             frame = predict_retrieve_read(
-                found, relation, facts, self.candidates, questions, self.lowercase
+                found, part.relation, part.facts, self.candidates, questions, self.lowercase
             )
             return frame, found.describe()
 
-        return [
-            Cell(
-                f"{RETRIEVE_READ} on {relation.source}/{relation.name}",
-                "",
-                [self.identity[RETRIEVE_READ], *self._about(relation, facts)],
-                partial(compute, relation, facts),
-                len(facts),
-            )
-            for relation, facts in self.kept
-        ]
+        for relation, facts in self.kept:
+            part = Part(relation, 0, facts)
+            key = f"{RETRIEVE_READ} on {relation.source}/{relation.name}"
+            identity = [self.identity[RETRIEVE_READ], *self._about(part)]
+            cell = Cell(key, "", identity, partial(compute, part), len(facts))
+            yield Asked(FACTS, cell, relation)
 
 
 def _load(options: ModelOptions, name: str) -> ClozeModel:
@@ -118,7 +167,7 @@ def _load(options: ModelOptions, name: str) -> ClozeModel:
     return model
 
 
-def _with_negation(relation: Relation, facts: list[Fact]) -> list[Fact]:
+def _with_negation(relation: Relation, facts: Sequence[Fact]) -> Sequence[Fact]:
     """The facts that can be negated: all by a template, else those that bring a sentence."""
     if relation.template is not None:
         return facts if relation.negated else []

@@ -11,12 +11,16 @@ from hyperprobe.names import FREQ, RETRIEVE_READ, is_subject
 from hyperprobe.probes.lama import figures
 from hyperprobe.probes.lama.metrics import MACRO, RAW
 from hyperprobe.probes.lama.tables import (
+    CORRELATIONS,
     FACTS,
+    MCNEMAR,
     METRICS,
+    P_AT_K,
     PREDICTIONS,
     Files,
     aggregate_tables,
     example_table,
+    examples,
     extra_tables,
     facts_table,
     paper_table,
@@ -30,9 +34,7 @@ from hyperprobe.render.table import Table, format_p_value
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.statistics.stratified import ALPHA
 
-ALWAYS = (PREDICTIONS, METRICS, FACTS)
-MCNEMAR = "mcnemar.csv"
-P_AT_K, CORRELATIONS, MENTIONS = "p_at_k.csv", "correlations.csv", "mentions.parquet"
+MENTIONS = "mentions.parquet"
 
 
 def part(runs: Mapping[str, FinishedRun]) -> Part:
@@ -63,14 +65,14 @@ def part(runs: Mapping[str, FinishedRun]) -> Part:
             )
         )
         more = [*relation_tables(files[METRICS]), *extra_tables(files), facts_table(files[FACTS])]
-        seed = int(run.notes.get("seed") or 0)
+        shown_facts = examples(run.folder / PREDICTIONS, int(run.notes.get("seed") or 0))
         details.append(
             Section(
                 f"lama-{label}-details",
                 f"Facts: relations and examples (run {label})",
                 "The raw ranking counts as the reference code does; the filtered one takes other "
                 "right answers out.",
-                blocks=of_run([*more, example_table(files[PREDICTIONS], seed)], label, run),
+                blocks=of_run([*more, example_table(shown_facts)], label, run),
             )
         )
     return Part(
@@ -86,9 +88,9 @@ def _looks_up(files: Files) -> bool:
 
 
 def read_files(run: FinishedRun) -> dict[str, pd.DataFrame]:
-    """Every table of a finished run by its file name. Raises `UserError` if one is damaged."""
+    """Every table of a finished run by its file name, but not its predictions. Raises `UserError`
+    if one is damaged."""
     needs = {
-        PREDICTIONS: ("source", "relation", "model", "text", "gold", "top", "top_scores"),
         METRICS: ("source", "relation", "type", "model", "ranking", "p_at_1", "mean_log_prob"),
         FACTS: ("source", "relation", "n_rows", "n_facts"),
     }
@@ -96,11 +98,16 @@ def read_files(run: FinishedRun) -> dict[str, pd.DataFrame]:
     files = {
         name: run.table(name, needs.get(name, ()))
         for name in names
-        if name.endswith((".csv", ".parquet"))
+        if name.endswith((".csv", ".parquet")) and name != PREDICTIONS
     }
-    for name in (PREDICTIONS, METRICS):
-        files[name] = files[name].fillna({"type": ""})
+    files[METRICS] = files[METRICS].fillna({"type": ""})
     return files
+
+
+def read_predictions(run: FinishedRun) -> pd.DataFrame:
+    """The predictions of a finished run. Raises `UserError` if they are damaged."""
+    needs = ("source", "relation", "model", "text", "gold", "top", "top_scores")
+    return run.table(PREDICTIONS, needs).fillna({"type": ""})
 
 
 def pictures(files: Files) -> Iterator[Picture]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ from hyperprobe.render.table import Table, count, make_table, mean, number, shar
 from hyperprobe.render.terminal import MISSING, percent
 
 PREDICTIONS, METRICS, FACTS = "predictions.parquet", "metrics.csv", "facts.csv"
+MCNEMAR, P_AT_K, CORRELATIONS = "mcnemar.csv", "p_at_k.csv", "correlations.csv"
 DROPPED_WORDS = {
     "n_no_label": "no label",
     "n_too_long": "too long",
@@ -33,13 +35,16 @@ Files = Mapping[str, pd.DataFrame]  # the run's tables by file name
 Row = Mapping[Hashable, Any]
 
 
-def tables(files: Files, seed: int) -> Iterator[Table]:
-    """What the terminal shows: facts, relations, means, examples, and what was asked besides."""
+def tables(files: Files) -> Iterator[Table]:
+    """What the terminal shows: facts, relations, means, examples, and what was asked besides.
+
+    Of the predictions, `files` has the `examples`.
+    """
     yield facts_table(files[FACTS])
     yield from relation_tables(files[METRICS])
     yield from aggregate_tables(files[METRICS])
     yield from systems_table(files[METRICS])
-    yield example_table(files[PREDICTIONS], seed)
+    yield example_table(files[PREDICTIONS])
     yield from extra_tables(files)
 
 
@@ -193,11 +198,29 @@ def systems_table(metrics: pd.DataFrame) -> Iterator[Table]:
         )
 
 
-def example_table(predictions: pd.DataFrame, seed: int) -> Table:
-    """One random fact of each relation and the model's five best answers (the paper's Table 3)."""
-    model = predictions["model"].iloc[-1]
-    rows = predictions[predictions["model"] == model]
-    picked = rows.groupby(["source", "relation"], sort=False).sample(1, random_state=seed)
+def examples(path: Path, seed: int) -> pd.DataFrame:
+    """One random fact of each relation as the last model answers it (the paper's Table 3), from a
+    file of predictions, which may be larger than memory."""
+    from pyarrow.parquet import ParquetFile
+
+    names = ["source", "relation", "model"]
+    with ParquetFile(path, read_dictionary=names) as file:
+        asked = file.read(names).to_pandas()
+        rows = asked[asked["model"] == asked["model"].iloc[-1]]
+        picked = rows.groupby(names[:2], sort=False, observed=True).sample(1, random_state=seed)
+        found, start = [], 0
+        for i in range(file.num_row_groups):
+            end = start + file.metadata.row_group(i).num_rows
+            inside = [row - start for row in picked.index if start <= row < end]
+            if inside:
+                found.append(file.read_row_group(i).take(inside).to_pandas())
+            start = end
+    return pd.concat(found, ignore_index=True)
+
+
+def example_table(examples: pd.DataFrame) -> Table:
+    """The five best answers of a model to `examples`."""
+    model = examples["model"].iloc[-1]
 
     def answers(row: dict[str, Any]) -> str:
         best = zip(row["top"][:5], row["top_scores"][:5], strict=True)
@@ -205,7 +228,7 @@ def example_table(predictions: pd.DataFrame, seed: int) -> Table:
 
     return make_table(
         f"{model}: a random fact of each relation, its five best answers and their log p",
-        picked.head(MAX_EXAMPLES),
+        examples.head(MAX_EXAMPLES),
         {"question": text("text"), "right": text("gold"), "answers": answers},
         source=PREDICTIONS,
     )

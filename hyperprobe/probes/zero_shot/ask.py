@@ -5,7 +5,7 @@ Zero-shot is a study of one setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -41,6 +41,22 @@ from hyperprobe.probes.zero_shot.predictions import predict, predict_majority
 from hyperprobe.runs.jobs import Answers, Cell, LastLoaded, Once
 
 COST = 4.0  # of all that is asked about a noun
+ITEMS_AT_ONCE = 5_000  # of a cell: what is held in memory, and lost to a kill
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a cell asks: the unit of that index, about the set's items from `start` to before
+    `stop` (None: all)."""
+
+    unit: int
+    diagnostic: str
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def items(self) -> slice:
+        return slice(self.start, self.stop)
 
 
 @dataclass(frozen=True)
@@ -72,6 +88,23 @@ class Unit:
     varied: Mapping[str, str] = field(default_factory=dict)
 
 
+def asked_of(units: Sequence[Unit], sets: Mapping[str, DiagnosticSet]) -> list[Asked]:
+    """What is asked, cell by cell: every unit of every set, in parts if that is large.
+
+    What is not computed, but looked up (`has_fixed_answers`), is looked up whole.
+    """
+    asked = []
+    for (number, unit), diagnostic in product(enumerate(units), sets):
+        n = len(sets[diagnostic].frame)
+        step = n if has_fixed_answers(unit.name) else ITEMS_AT_ONCE
+        if n <= step:
+            asked.append(Asked(number, diagnostic))
+            continue
+        starts = range(0, n, step)
+        asked += [Asked(number, diagnostic, at, at + step) for at in starts]
+    return asked
+
+
 def cells_of(
     units: Sequence[Unit],
     sets: Mapping[str, DiagnosticSet],
@@ -91,27 +124,32 @@ def cells_of(
             return None
         return CandidateSet.of(load_outline(asked[0].name, asked[0].setting.model).words())
 
-    def answers(unit: Unit, one: DiagnosticSet, models: LastLoaded) -> Answers:
+    def answers(unit: Unit, one: DiagnosticSet, items: slice, models: LastLoaded) -> Answers:
         setting = unit.setting
         model = models.get(load_model, unit.name, setting.model)
         if asked and unit.name == asked[0].name:
             words.keep(CandidateSet.of(model.words()))
         vocabulary = words() if is_vectors(unit.name) else None
         start = getattr(model, "tokens_read", 0)
-        given = (setting.article, vocabulary, setting.shuffled, models.kept)
-        predictions = predict(model, one, *given)
+        kept = None if items.stop else models.kept  # (a part of a large set is not kept)
+        given = (setting.article, vocabulary, setting.shuffled, kept)
+        predictions = predict(model, one, *given, items)
         read = getattr(model, "tokens_read", 0) - start
         return predictions, model.describe() | ({"tokens_read": read} if read else {})
 
     cells = []
-    for unit in units:
-        for diagnostic, one in sets.items():
-            identity = [unit.name, ids[unit.name], one.digest, unit.setting.identity()]
-            if is_vectors(unit.name):
-                identity.append(ids[asked[0].name] if asked else None)
-            compute = partial(answers, unit, one)
-            cost = COST * len(one.frame)
-            cells.append(Cell(key(unit, diagnostic), unit.name, identity, compute, cost))
+    for part in asked_of(units, sets):
+        unit, one = units[part.unit], sets[part.diagnostic]
+        identity = [unit.name, ids[unit.name], one.digest, unit.setting.identity()]
+        if is_vectors(unit.name):
+            identity.append(ids[asked[0].name] if asked else None)
+        name = key(unit, part.diagnostic)
+        if part.stop:
+            identity.append([part.start, part.stop])
+            name += f" from item {part.start}" if part.start else ""
+        compute = partial(answers, unit, one, part.items)
+        cost = COST * len(one.frame[part.items])
+        cells.append(Cell(name, unit.name, identity, compute, cost))
     return cells
 
 
@@ -127,11 +165,12 @@ def predictions_of(
         predict_majority(one.frame).assign(diagnostic=diagnostic, unit=-1)
         for diagnostic, one in sets.items()
     ]
-    asked = product(range(len(units)), sets)
-    for frame, (number, diagnostic) in zip(frames, asked, strict=True):
-        parts.append(frame.assign(diagnostic=diagnostic, unit=number))
-    names = list(dict.fromkeys(unit.name for unit in units))
-    return in_order(pd.concat(parts, ignore_index=True), list(sets), names)
+    for frame, asked in zip(frames, asked_of(units, sets), strict=True):
+        parts.append(frame.assign(diagnostic=asked.diagnostic, unit=asked.unit))
+    table = pd.concat(parts, ignore_index=True)
+    order = {name: i for i, name in enumerate(in_order(set(table["model"]), units))}
+    keys = table["diagnostic"].map(list(sets).index) * len(order) + table["model"].map(order)
+    return table.iloc[np.argsort(keys.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
 def with_baselines(models: Sequence[str], controls: Sequence[ZeroShotControl]) -> list[str]:
@@ -146,8 +185,10 @@ def with_baselines(models: Sequence[str], controls: Sequence[ZeroShotControl]) -
     return list(dict.fromkeys(names))
 
 
-def in_order(table: pd.DataFrame, diagnostics: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
-    """Rows by set, then majority, vectors, control and model, as in the paper's Table 2."""
+def in_order(asked: Collection[str], units: Sequence[Unit]) -> list[str]:
+    """The names in a column of models: majority, vectors, control and model, as in the paper's
+    Table 2."""
+    names = list(dict.fromkeys(unit.name for unit in units))
 
     def rank(model: str) -> tuple[int, int, int]:
         if model == MAJORITY:
@@ -160,7 +201,4 @@ def in_order(table: pd.DataFrame, diagnostics: Sequence[str], names: Sequence[st
         group = 1 if static else 2 if name.startswith(RANDOM) else 3
         return (group, names.index(name), kind)
 
-    asked = set(table["model"])
-    order = {model: i for i, model in enumerate(sorted(asked, key=rank))}
-    keys = table["diagnostic"].map(list(diagnostics).index) * len(order) + table["model"].map(order)
-    return table.iloc[np.argsort(keys.to_numpy(), kind="stable")].reset_index(drop=True)
+    return sorted(asked, key=rank)

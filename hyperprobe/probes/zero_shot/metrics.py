@@ -7,8 +7,7 @@ paper's Table 2 (Ravichander et al. 2020).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from hyperprobe.probes.zero_shot.outcomes import (
 from hyperprobe.statistics.clusters import interval_over_clusters
 from hyperprobe.statistics.columns import share_columns
 from hyperprobe.statistics.intervals import mcnemar_exact
+from hyperprobe.statistics.pairs import pairs_compared
 from hyperprobe.statistics.stratified import with_holm
 
 FREQUENCY_BANDS = (0.0, 1.5, 2.0, 2.5, 3.0, 3.5, 9.0)  # Zipf: log10 of occurrences per 10^9 words
@@ -37,6 +37,7 @@ TESTED = (*METRICS, *(f"{name}{CALIBRATED}" for name in (*CLOSED, *PAIRED)))
 HEADLINE = tuple(f"{name}{suffix}" for suffix in (RAW, CALIBRATED) for name in (*CLOSED, *PAIRED))
 ADJUSTED = tuple(f"{name}{suffix}" for suffix in (CALIBRATED, PMI) for name in (*CLOSED, *PAIRED))
 NUMBERS = ("singular", "plural")
+BEST_BY = f"paired_singular_plural{CALIBRATED}"
 
 
 def summarise(
@@ -54,30 +55,54 @@ def summarise(
     on those. `outcomes` are those of the predictions.
     """
     outcomes = outcomes or outcome_tables(predictions)
-    among = predictions if among is None else among
-    rows = []
-    for diagnostic, of_set in predictions.groupby("diagnostic", sort=False):
-        shared = _shared_items(among[among["diagnostic"] == diagnostic])
-        for model, asked in of_set.groupby("model", sort=False):
-            right = outcomes[str(diagnostic), str(model)]
-            category = of_items(asked, "hypernym")["hypernym"]
-            row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "n_items": len(right)}
-            row["n_contextual"] = int(right["contextual"].notna().sum())
-            for metric in (*METRICS, *ADJUSTED):
-                row |= share_columns(metric, right[metric])
-            row |= _over_categories(right[list(HEADLINE)], category.reindex(right.index))
-            for probe in NUMBERS:
-                of_probe = asked.loc[asked["probe"] == probe, ["gold", "gold_rank", "margin"]]
-                row[f"chance_corrected_{probe}"] = _above_chance(right[probe], of_probe["gold"])
-                row[f"margin_{probe}"] = of_probe["margin"].mean()
-                row[f"n_unscored_{probe}"] = int((of_probe["gold_rank"] == 0).sum())
-            on_shared = right[right.index.isin(shared)]
-            row["n_scored"] = len(on_shared)
-            for metric in (*NUMBERS, "paired_singular_plural"):
-                for name in (metric, f"{metric}{CALIBRATED}"):
-                    row[f"{name}_scored"] = 100 * on_shared[name].mean()
-            rows.append(row)
-    return pd.DataFrame(rows)
+    lacking = pd.concat(
+        [unscored(part) for _, _, part in _models(predictions if among is None else among)]
+    )
+    rows = [
+        summary(diagnostic, model, asked, outcomes[diagnostic, model])
+        for diagnostic, model, asked in _models(predictions)
+    ]
+    return pd.DataFrame(with_scored(rows, lacking, outcomes))
+
+
+def summary(
+    diagnostic: str, model: str, asked: pd.DataFrame, right: pd.DataFrame
+) -> dict[str, Any]:
+    """The row of `summarise` for the predictions `asked` of one model and set, with their
+    outcomes, but for what depends on the other models."""
+    category = of_items(asked, "hypernym")["hypernym"]
+    row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "n_items": len(right)}
+    row["n_contextual"] = int(right["contextual"].notna().sum())
+    for metric in (*METRICS, *ADJUSTED):
+        row |= share_columns(metric, right[metric])
+    row |= _over_categories(right[list(HEADLINE)], category.reindex(right.index))
+    for probe in NUMBERS:
+        of_probe = asked.loc[asked["probe"] == probe, ["gold", "gold_rank", "margin"]]
+        row[f"chance_corrected_{probe}"] = _above_chance(right[probe], of_probe["gold"])
+        row[f"margin_{probe}"] = of_probe["margin"].mean()
+        row[f"n_unscored_{probe}"] = int((of_probe["gold_rank"] == 0).sum())
+    return row
+
+
+def unscored(asked: pd.DataFrame) -> pd.DataFrame:
+    """The items (`diagnostic`, `item`) that cannot be scored in the singular or in the plural."""
+    lacking = asked["probe"].isin(NUMBERS) & (asked["gold_rank"] == 0)
+    return asked.loc[lacking, ["diagnostic", "item"]].drop_duplicates()
+
+
+def with_scored(
+    rows: Sequence[dict[str, Any]], lacking: pd.DataFrame, outcomes: Outcomes
+) -> Iterator[dict[str, Any]]:
+    """Rows of `summary` with the accuracies on the items that no model is `lacking`."""
+    for row in rows:
+        right = outcomes[row["diagnostic"], row["model"]]
+        some = lacking["item"][lacking["diagnostic"] == row["diagnostic"]]
+        on_shared = right[~right.index.isin(some)]
+        shared: dict[str, Any] = {"n_scored": len(on_shared)}
+        for metric in (*NUMBERS, "paired_singular_plural"):
+            for name in (metric, f"{metric}{CALIBRATED}"):
+                shared[f"{name}_scored"] = 100 * on_shared[name].mean()
+        yield row | shared
 
 
 def _over_categories(right: pd.DataFrame, category: pd.Series) -> dict[str, float]:
@@ -98,13 +123,6 @@ def _above_chance(right: pd.Series, gold: pd.Series) -> float:
     """Accuracy in percent such that chance among the right answers is 0 (as in kappa)."""
     chance = 1 / max(1, gold.nunique())
     return float("nan") if chance == 1 else 100 * float((right.mean() - chance) / (1 - chance))
-
-
-def _shared_items(predictions: pd.DataFrame) -> pd.Index:
-    """The items that every model of a set can score in the singular and in the plural."""
-    asked = predictions["probe"].isin(NUMBERS)
-    lacking = predictions.loc[asked & (predictions["gold_rank"] == 0), "item"]
-    return pd.Index(predictions["item"].unique()).difference(lacking)
 
 
 def breakdown(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -> pd.DataFrame:
@@ -147,7 +165,8 @@ def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_models(predictions: pd.DataFrame, outcomes: Outcomes | None = None) -> pd.DataFrame:
-    """Exact McNemar tests between any two models on each set and metric.
+    """Exact McNemar tests between two models (`pairs_compared`: the best is that with the most
+    nouns right, paired and calibrated) on each set and metric.
 
     An item is right only where the outcome is 1: gold alone is best. `p_holm` is adjusted for
     all tests of a set (Holm 1979). `outcomes` are those of the predictions.
@@ -160,9 +179,10 @@ def compare_models(predictions: pd.DataFrame, outcomes: Outcomes | None = None) 
             model: outcomes[str(diagnostic), model].reindex(items)
             for model in of_set["model"].unique()
         }
-        for (first, a), (second, b) in combinations(right.items(), 2):
+        n_right = {model: float(outcome[BEST_BY].sum()) for model, outcome in right.items()}
+        for first, second in pairs_compared(list(right), n_right.__getitem__):
             for metric in TESTED:
-                one, other = a[metric].to_numpy(), b[metric].to_numpy()
+                one, other = (right[name][metric].to_numpy() for name in (first, second))
                 both = ~np.isnan(one) & ~np.isnan(other)
                 if both.any():
                     test = mcnemar_exact(one[both] == 1, other[both] == 1)

@@ -73,8 +73,9 @@ def predict(
     open_words: CandidateSet | None = None,
     shuffled: bool = False,
     shared: dict[Hashable, pd.DataFrame] | None = None,
+    items: slice = slice(None),
 ) -> pd.DataFrame:
-    """The model's predictions on a diagnostic set, its control prompts' included.
+    """The model's predictions on `items` of a diagnostic set, its control prompts' included.
 
     `shuffled` adds the contextual probes with their words in random order. `shared` keeps, from
     call to call with one model, the predictions that are the same under every article policy. Of
@@ -82,7 +83,7 @@ def predict(
     `UserError` when it answers none.
     """
     shared, digest = {} if shared is None else shared, asked_set.digest
-    frame = asked_set.frame
+    frame = asked_set.frame[items]
     bare = {f"{c}_bare": frame[c].str.rstrip(" .") for c in ("control", "control_plural")}
     frame = frame.assign(**bare)
     if shuffled:
@@ -177,11 +178,17 @@ def _takes_article(asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe) -
         asked_set.article_at_end.search(text.split(SLOT)[0]) is not None
         for text in rows[probe.prompt]
     ]
-    if not any(written):
+    if not any(written) and not _has_articles(asked_set, probe):
         return np.zeros(len(rows), dtype=bool)
     without = [not asked_set.noun(word).article for word in rows["hypernym"]]
     takes: NDArray[np.bool_] = np.array(written) | np.array(without)
     return takes
+
+
+def _has_articles(asked_set: DiagnosticSet, probe: Probe) -> bool:
+    """Whether an article is written before the slot of any item of the set."""
+    texts = asked_set.frame.get(probe.prompt, ())
+    return any(asked_set.article_at_end.search(text.split(SLOT)[0]) for text in texts)
 
 
 def predict_probe(
@@ -328,15 +335,15 @@ def _about(rows: pd.DataFrame, gold: str) -> pd.DataFrame:
     return part
 
 
-def predict_majority(frame: pd.DataFrame) -> pd.DataFrame:
-    """The baseline that always answers the set's most frequent category."""
+def predict_majority(frame: pd.DataFrame, items: slice = slice(None)) -> pd.DataFrame:
+    """The baseline that always answers the set's most frequent category, on `items` of a set."""
     parts = []
     for probe in (SINGULAR, PLURAL, CONTEXTUAL):
         rows = frame[frame[probe.prompt] != ""]
         if rows.empty:
             continue
         most = rows["hypernym"].value_counts(sort=False).idxmax()
-        part = _about(rows, probe.gold)
+        part = _about(rows.loc[rows.index.isin(frame.index[items])], probe.gold)
         part["gold_rank"] = (part["hypernym"] == most).map({True: 1, False: 2})
         part["gold_tied"] = 0
         part["best"] = most  # one answer to everything

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar, Unpack
 
@@ -29,12 +29,9 @@ from hyperprobe.options import (
     check_seed,
 )
 from hyperprobe.probes.zero_shot import report
-from hyperprobe.probes.zero_shot.ask import Setting, Unit, cells_of, predictions_of, with_baselines
-from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
+from hyperprobe.probes.zero_shot.ask import Setting, Unit, cells_of, with_baselines
 from hyperprobe.probes.zero_shot.curves import growth_tables, steps_pictures, steps_tables
-from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, confusion, summarise
-from hyperprobe.probes.zero_shot.outcomes import outcome_tables
-from hyperprobe.probes.zero_shot.steps import growth, known_steps, over_steps
+from hyperprobe.probes.zero_shot.gather import gather
 from hyperprobe.probes.zero_shot.tables import (
     adds_tables,
     category_table,
@@ -50,17 +47,19 @@ from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table, without_repeated_captions
 from hyperprobe.runs.jobs import Job, as_function
-from hyperprobe.runs.read import FinishedRun
-from hyperprobe.runs.run import Run
+from hyperprobe.runs.read import FinishedRun, read_run
+from hyperprobe.runs.run import Frames, Run
+
+PREDICTIONS = "predictions.parquet"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ZeroShotResult(Result):
-    """The run's `folder`, its `predictions`, and the tables made from them alone."""
+    """The run's `folder`, its `predictions` (read when they are asked for), and the tables made
+    from them alone."""
 
     command: ClassVar[str] = "zero-shot"
     folder: Path
-    predictions: pd.DataFrame
     metrics: pd.DataFrame
     adds: pd.DataFrame
     systematic: pd.DataFrame
@@ -74,11 +73,16 @@ class ZeroShotResult(Result):
         """The result of a finished run. Raises `UserError` if its tables are damaged."""
         return cls(
             run.folder,
-            run.table("predictions.parquet", ("diagnostic", "model", "probe", "item")),
             run.table("metrics.csv", ("diagnostic", "model", "n_items", "singular")),
             *(run.table(f"{name}.csv") for name in ("adds", "systematic", "mcnemar", "breakdown")),
             *(run.table(f"{name}.csv") for name in ("steps", "growth") if run.has(f"{name}.csv")),
         )
+
+    @cached_property
+    def predictions(self) -> pd.DataFrame:
+        """The answer of every model to every item."""
+        needs = ("diagnostic", "model", "probe", "item")
+        return read_run(self.folder).table(PREDICTIONS, needs)
 
     def tables(self, paired: bool = False) -> list[Table]:
         """What the question adds, accuracy on each set and by category; with `paired`, whether
@@ -159,32 +163,14 @@ def _read(seed: int, run: Run) -> ZeroShotResult | None:
 
 
 def _finish(
-    units: Sequence[Unit],
-    sets: Mapping[str, DiagnosticSet],
-    seed: int,
-    run: Run,
-    frames: Sequence[pd.DataFrame],
+    units: Sequence[Unit], sets: Mapping[str, DiagnosticSet], seed: int, run: Run, cells: Frames
 ) -> ZeroShotResult:
     """The tables and figures, made from the answers alone, written into the run's folder."""
-    table = predictions_of(frames, units, sets).drop(columns="unit")
-    right = outcome_tables(table)
-    adds = question_adds(table, seed, right)
-    metrics = with_adds(summarise(table, outcomes=right), adds)
-    tables = {
-        "metrics": metrics,
-        "adds": adds,
-        "systematic": systematicity(table, right),
-        "mcnemar": compare_models(table, right),
-        "breakdown": breakdown(table, right),
-    }
-    if steps := known_steps([unit.name for unit in units]):
-        tables["steps"] = over_steps(table, metrics, adds, steps)
-        tables["growth"] = growth(table, adds, right, steps, seed)
+    tables = gather(cells, units, sets, run.folder / PREDICTIONS, seed)
     files = {f"{name}.csv": frame for name, frame in tables.items()}
-    short = with_short_names({"metrics": metrics, "adds": adds})
+    short = with_short_names({name: tables[name] for name in ("metrics", "adds")})
     curves = tables.get("steps", pd.DataFrame())
     drawn = draw_once(run, lambda: [*report.pictures(**short), *steps_pictures(curves)])
-    run.finish(
-        {"predictions.parquet": table, **files, "confusion.csv": confusion(table)}, seed, drawn
-    )
-    return ZeroShotResult(run.folder, table, **tables)
+    run.finish(files, seed, [PREDICTIONS, *drawn])
+    del tables["confusion"]
+    return ZeroShotResult(run.folder, **tables)

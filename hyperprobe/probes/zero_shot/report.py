@@ -131,9 +131,7 @@ def together(
     runs: Mapping[str, FinishedRun], name: str, needs: tuple[str, ...] = ()
 ) -> pd.DataFrame:
     """A table of all runs, each row with the label of its run."""
-    frames = [
-        run.table(f"{name}.csv", needs).copy().assign(**{RUN: key}) for key, run in runs.items()
-    ]
+    frames = [run.table(f"{name}.csv", needs).assign(**{RUN: key}) for key, run in runs.items()]
     return pd.concat(frames, ignore_index=True)
 
 

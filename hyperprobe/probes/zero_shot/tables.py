@@ -30,6 +30,7 @@ from hyperprobe.render.table import (
     text,
 )
 from hyperprobe.render.terminal import MISSING
+from hyperprobe.statistics.pairs import MOST_PAIRED
 from hyperprobe.statistics.stratified import ALPHA
 
 CLOSED_HEADERS = {
@@ -291,12 +292,13 @@ def mcnemar_tables(mcnemar: pd.DataFrame) -> Iterator[Table]:
             if name not in columns
             for others in [[*columns, *(f"{prefix}{name}" for prefix in prefixes)]]
         ]
+        pairs = "Any two models" if len(named) <= MOST_PAIRED else "Each and the best model"
         yield Table(
             f"{diagnostic}: paired, calibrated, each model against baselines and its controls",
             ("model", *headers),
             tuple(rows),
             "Nouns that the model alone has right, paired : the column's alone. "
-            "* Holm-adjusted p < 0.05, exact McNemar test. Any two models: mcnemar.csv.",
+            f"* Holm-adjusted p < 0.05, exact McNemar test. {pairs}: mcnemar.csv.",
             "mcnemar.csv",
         )
 

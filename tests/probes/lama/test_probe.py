@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow.parquet import ParquetFile
 from scipy.stats import spearmanr
 
 from hyperprobe.cli.lama import join_vocab_models
@@ -16,7 +17,7 @@ from hyperprobe.finished import load
 from hyperprobe.models.load import load_model
 from hyperprobe.models.reference_tokens import reference_tokenise
 from hyperprobe.names import FREQ
-from hyperprobe.probes.lama import report, sources, wordnet_facts
+from hyperprobe.probes.lama import questions, report, sources, wordnet_facts
 from hyperprobe.probes.lama.metrics import add_filtered_rank
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,
@@ -29,6 +30,7 @@ from hyperprobe.probes.lama.probe import LamaResult, lama
 from hyperprobe.probes.lama.prompts import Prompts
 from hyperprobe.probes.lama.protocol import Fact, first_slot
 from hyperprobe.probes.lama.sources import Relation
+from hyperprobe.runs import files
 from hyperprobe.runs.read import read_run
 from tests.commands import finished_cells, kill_after, one_line_error, run
 from tests.conftest import Within
@@ -287,6 +289,30 @@ def test_paraphrases_give_consistency(tmp_path: Path, tiny_models: dict[str, Pat
 
 
 # -- the command ------------------------------------------------------------------------
+
+
+def test_the_same_tables_in_parts(
+    tmp_path: Path, tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+):
+    """Facts asked seven at a time, and written nine rows at a time, are those asked at once."""
+    source, model = str(write_source(tmp_path / "facts")), str(tiny_models["bert"])
+    prompts = tmp_path / "P2.jsonl"  # (a subject of P2 has several right objects)
+    prompts.write_text('{"pattern": "[X] is a [Y] ."}\n{"pattern": "some [X] are [Y] ."}\n')
+    asked = {"prompts": prompts, "negated": True, "seed": 3}
+    whole = lama([model], [source], results=tmp_path / "whole", **asked)
+    monkeypatch.setattr(questions, "FACTS_AT_ONCE", 7)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 9)
+    parts = lama([model], [source], results=tmp_path / "parts", **asked)
+    for name, table in whole.files().items():
+        numbers = table.select_dtypes("number")
+        pd.testing.assert_frame_equal(parts.files()[name][numbers.columns], numbers, rtol=1e-5)
+    keys = ["model", "prompt", "item"]
+    one, other = (run.predictions.sort_values(keys, ignore_index=True) for run in (whole, parts))
+    exact = [*keys, "gold_rank", "filtered_rank", "best", "subject_zipf", "cosine"]
+    pd.testing.assert_frame_equal(other[exact], one[exact])
+    assert ParquetFile(parts.folder / "predictions.parquet").num_row_groups > 4
+    again = lama([model], [source], results=tmp_path / "parts", **asked)
+    assert repr(again) == repr(parts)
 
 
 @pytest.fixture

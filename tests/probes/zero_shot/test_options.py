@@ -11,9 +11,10 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.load import load_model
 from hyperprobe.options import ModelOptions
-from hyperprobe.probes.zero_shot import ask
+from hyperprobe.probes.zero_shot import ask, gather
 from hyperprobe.probes.zero_shot.predictions import predict
 from hyperprobe.probes.zero_shot.probe import zero_shot
+from hyperprobe.runs import files
 from tests.tiny_models import save_model
 
 # Words of several pieces, for which the ways to mask them differ.
@@ -79,3 +80,25 @@ def test_options_are_recorded_whole(nouns: str, tiny_models: dict[str, Path], tm
     expected = ModelOptions("cpu", pll="original").identity()
     assert {key: notes["settings"][key] for key in expected} == expected
     assert notes["options"]["device"] == "cpu"  # which decides no number
+
+
+def test_the_same_tables_in_parts(
+    nouns: str, tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Items asked four at a time are those asked at once, and what is stored is not asked again."""
+    model = str(tiny_models["bert"])
+    whole = zero_shot(model, nouns, "marginal", "shuffled", tmp_path / "whole")
+    monkeypatch.setattr(ask, "ITEMS_AT_ONCE", 4)
+    monkeypatch.setattr(gather, "ITEMS_AT_ONCE", 4)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 10)
+    parts = zero_shot(model, nouns, "marginal", "shuffled", tmp_path / "parts")
+    for path in whole.folder.glob("*.csv"):
+        one, other = (pd.read_csv(run.folder / path.name) for run in (whole, parts))
+        numbers = one.select_dtypes("number")
+        pd.testing.assert_frame_equal(other[numbers.columns], numbers, rtol=1e-4)
+    keys = ["diagnostic", "model", "probe", "item"]
+    one, other = (run.predictions.sort_values(keys, ignore_index=True) for run in (whole, parts))
+    assert list(one) == list(other)
+    exact = [*keys, "gold", "gold_rank", "best"]
+    pd.testing.assert_frame_equal(other[exact], one[exact])
+    assert len(list(parts.folder.glob("cells/*.parquet"))) == 2
