@@ -120,9 +120,13 @@ class LanguageModel(ABC):
         """How many tokens the tokenizer knows."""
         return len(self.tokenizer)
 
-    def again(self, name: str, options: ModelOptions) -> LanguageModel | None:
-        """What `load_model` would load, of the network that is here; None if it needs another."""
-        if name != self.name or not self.loaded_by or not self.loaded_by.loads_as(options):
+    def again(self, name: str, *asked: object) -> LanguageModel | None:
+        """What `load_model` would load, of the network that is here; None if it needs another, or
+        `asked` are other things than its options."""
+        options = asked[0] if asked else None
+        if name != self.name or not self.loaded_by or not isinstance(options, ModelOptions):
+            return None
+        if not self.loaded_by.loads_as(options):
             return None
         made = self.made(name, self.model, self.tokenizer, self._source, options)
         made.loaded_by, made.max_rows = options, self.max_rows

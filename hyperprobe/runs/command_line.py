@@ -61,7 +61,7 @@ def command_line(command: str, options: Mapping[str, Any]) -> str:
     """
     words = ["hyperprobe", *WORDS.get(command, command).split()]
     alone = ARGUMENTS.get(command)
-    served = any(OPENAI in str(model) for model in options.get("models") or ())
+    served = OPENAI in str(options.get("models"))
     for name, value in options.items():
         if name != alone and (served or name not in OF_SERVERS):
             words += _option(name, value)
