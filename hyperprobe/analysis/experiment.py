@@ -121,7 +121,8 @@ def _with_holm(table: pd.DataFrame) -> pd.DataFrame:
     """With `content_p_holm` and `form_p_holm`: adjusted over all effects of a set."""
     if table.empty:
         return table
-    tests = table.set_index("diagnostic")[[f"{name}_p" for name in EFFECTS]].stack()
+    tests = table.set_index("diagnostic")[[f"{name}_p" for name in EFFECTS]]
+    tests = tests.stack(future_stack=True)  # with the effects of few nouns, which are empty
     adjusted = tests.groupby(level=0, sort=False).transform(holm).to_numpy().reshape(-1, 2)
     return table.assign(**{f"{name}_p_holm": adjusted[:, i] for i, name in enumerate(EFFECTS)})
 

@@ -397,7 +397,7 @@ def test_what_has_no_effect_is_said_in_a_line(tmp_path: Path, tiny_models: dict[
         (("--model", "absent-model"), "absent-model"),
         (("--vocab", ""), "name a file, or intersect"),
         (("--vocab", "intersect"), "name a file, or intersect"),
-        (("--seed", "-1"), "greater than or equal to 0"),
+        (("--seed", "-1"), "Invalid value for '--seed'"),
         (("--data", "nowhere"), "no folder nowhere"),
         (("--model", "word2vec"), "at least one language model"),
     ],

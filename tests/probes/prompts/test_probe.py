@@ -431,7 +431,7 @@ def test_prompts_from_the_command_line(tmp_path: Path, tiny_models: dict[str, Pa
         (("--vectors", "many"), "a number such as 5 or 10"),
         (("--vectors", "²"), "a number such as 5 or 10"),
         (("--vectors", "1000"), "of at most 100"),
-        (("--seed", "-1"), "greater than or equal to 0"),
+        (("--seed", "-1"), "Invalid value for '--seed'"),
         (("--data", "nowhere"), "no folder nowhere"),
         (("--prompts", "optiprompt="), "write METHOD=PATH"),
         (("--model", "word2vec"), "static vectors, which read no prompt"),
