@@ -58,10 +58,10 @@ class Liking:
     def can_spell(self, words):
         return ["?" not in word for word in words]
 
-    def __getattr__(self, name: str):  # the rest of a TextModel, which is not asked
-        if name in ("token_ids", "single_tokens", "rank_open", "rank", "fit", "words", "n_pieces"):
-            return lambda *_: None
-        raise AttributeError(name)
+    def none(self, *_):  # the rest of a TextModel, which is not asked
+        return None
+
+    token_ids = single_tokens = rank_open = rank = fit = words = n_pieces = none
 
     def describe(self):
         return {}
