@@ -1,4 +1,4 @@
-"""From a ranking to columns of a predictions frame: the same for every probe."""
+"""From a ranking to columns of a predictions frame, and items from it: the same for every probe."""
 
 from __future__ import annotations
 
@@ -38,3 +38,8 @@ def add_ranking(
     frame["best"] = [row[0] if a else None for a, row in zip(answered, top, strict=True)]
     frame["best_score"] = np.where(answered, best_score, np.nan)
     return [bool(a) for a in answered]
+
+
+def of_items(predictions: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """What `columns` say of each item of a set, by item."""
+    return predictions[["item", *columns]].drop_duplicates("item").set_index("item")

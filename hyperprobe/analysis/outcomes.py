@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.names import MAJORITY
+from hyperprobe.predictions import of_items
 from hyperprobe.probes.zero_shot.outcomes import (
     CALIBRATED,
     CLOSED,
     PAIRED,
     PMI,
     RAW,
-    of_items,
     outcome_table,
 )
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES

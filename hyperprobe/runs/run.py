@@ -14,7 +14,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -90,12 +90,17 @@ class Frames(Sequence[pd.DataFrame]):
             return Frames(self._run, self._keys[i])
         return self.read(i)
 
-    def schema(self, i: int) -> pa.Schema:
-        """The columns of one cell."""
+    def schema(
+        self, others: Iterable[pd.DataFrame], cells: Iterable[int] | None = None
+    ) -> pa.Schema:
+        """The columns of the `others` and of all cells, or of some, as they fit into one file."""
         from pyarrow.parquet import read_schema
 
-        data = io.BytesIO(self._run.stored(self._keys[i]))
-        return read_schema(data).remove_metadata()
+        chosen = range(len(self)) if cells is None else cells
+        schemas = [pa.Schema.from_pandas(one, preserve_index=False) for one in others]
+        schemas += [read_schema(io.BytesIO(self._run.stored(self._keys[i]))) for i in chosen]
+        plain = [one.remove_metadata() for one in schemas]
+        return pa.unify_schemas(plain, promote_options="permissive")
 
     def read(self, i: int, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """The frame of one cell, or some of its columns."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hyperprobe.predictions import of_items
 from hyperprobe.probes.consistency.metrics import OF_EACH_NOUN
 from hyperprobe.probes.consistency.outcomes import PLAIN
 from hyperprobe.statistics.generalisability import generalisability
@@ -87,7 +88,7 @@ def agreement(nouns: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (diagnostic, model), part in nouns.groupby(["diagnostic", "model"], sort=False):
         shares = part.pivot_table("calibrated", "item", "probe")
-        category = part.drop_duplicates("item").set_index("item")["hypernym"].reindex(shares.index)
+        category = of_items(part, "hypernym")["hypernym"].reindex(shares.index)
         for first, second in combinations([p for p in OF_EACH_NOUN if p in shares], 2):
             both = shares[[first, second]].dropna()
             of_category = category.reindex(both.index)
@@ -120,7 +121,7 @@ def _by_noun(nouns: pd.DataFrame) -> Iterator[tuple[dict[str, Any], dict[str, An
         wide = part.pivot_table(["calibrated", "all", "chance"], "item", "probe").dropna()
         if wide.empty:
             continue
-        names = part.drop_duplicates("item").set_index("item")["hypernym"]
+        names = of_items(part, "hypernym")["hypernym"]
         tables = {name: wide[name] for name in ("calibrated", "all", "chance")}
         about = {"diagnostic": str(diagnostic), "model": str(model)}
         yield about, {**tables, "hypernym": names.reindex(wide.index)}

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import ClassVar, Unpack
 
 import pandas as pd
-import pyarrow as pa
 
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import ClozeModel, shared_words
@@ -276,9 +275,7 @@ def _finish(
     answered = _answered(asks, asked, sentences, cells)
     answered.sort(key=lambda one: _rank(one.model, names))
     freq = next(one for one in answered if one.model == FREQ)
-    shapes = [pa.Schema.from_pandas(freq.parts[0](), preserve_index=False).remove_metadata()]
-    shapes += [cells.schema(i) for i in of_kind[FACTS]]
-    schema = pa.unify_schemas(shapes, promote_options="permissive")
+    schema = cells.schema([freq.parts[0]()], of_kind[FACTS])
     frames = gather(answered, asks.parts, schema, run.folder / tables.PREDICTIONS, seed)
     metrics = frames.pop(tables.METRICS)
     facts = pd.DataFrame(

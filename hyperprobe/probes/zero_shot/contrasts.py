@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.names import CONTROL, CONTROL_BARE, SHUFFLED
+from hyperprobe.predictions import of_items
 from hyperprobe.probes.zero_shot.outcomes import (
     CALIBRATED,
     Outcomes,
     answers_to,
-    of_items,
     outcome_tables,
 )
 from hyperprobe.statistics.clusters import interval_over_clusters

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.names import MAJORITY
@@ -130,9 +129,7 @@ def gather(
                     tables.add(diagnostic, model, pd.concat(kept, ignore_index=True))
 
     first = [predict_majority(sets[d].frame, slice(1)).assign(diagnostic=d) for d in sets]
-    shapes = [pa.Schema.from_pandas(one, preserve_index=False).remove_metadata() for one in first]
-    shapes += [frames.schema(i) for i in range(len(frames))]
-    schema = pa.unify_schemas(shapes, promote_options="permissive")
+    schema = frames.schema(first)
     needed = [name for name in schema.names if name not in NOT_NEEDED]
     # Scores were single precision, and are so again.
     single = {name: np.float32 for name in needed if name.startswith((SCORE, PRIOR))}

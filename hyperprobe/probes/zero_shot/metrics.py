@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.diagnostic.tags import GIVEAWAY, TAGS, load_tags, tags_of
+from hyperprobe.predictions import of_items
 from hyperprobe.probes.zero_shot.outcomes import (
     CALIBRATED,
     CLOSED,
@@ -22,7 +23,6 @@ from hyperprobe.probes.zero_shot.outcomes import (
     PMI,
     RAW,
     Outcomes,
-    of_items,
     outcome_tables,
 )
 from hyperprobe.statistics.clusters import interval_over_clusters

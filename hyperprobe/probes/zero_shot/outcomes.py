@@ -63,11 +63,6 @@ def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(right, index=pd.Index(items, name="item", dtype=object))
 
 
-def of_items(predictions: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """What `columns` say of each item of a set, by item."""
-    return predictions[["item", *columns]].drop_duplicates("item").set_index("item")
-
-
 Outcomes = Mapping[tuple[str, str], pd.DataFrame]
 
 
