@@ -30,7 +30,7 @@ from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.causal import CausalModel
 from hyperprobe.models.language import CPU_ROWS, CPU_TOKENS
 from hyperprobe.models.load import load_model
-from hyperprobe.probes.zero_shot.predictions import CONTEXTUAL, SINGULAR, make_clozes
+from hyperprobe.probes.zero_shot.clozes import CONTEXTUAL, SINGULAR, make_clozes
 from hyperprobe.render.terminal import print_table
 
 Pair = tuple[tuple[int, ...], int]  # the text's tokens, and how many of them are given

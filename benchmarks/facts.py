@@ -15,7 +15,7 @@ from hyperprobe.diagnostic.build import build_diagnostic
 from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.models.load import load_model
 from hyperprobe.names import EMBEDDED
-from hyperprobe.probes.zero_shot.predictions import PLURAL, SINGULAR, make_clozes
+from hyperprobe.probes.zero_shot.clozes import PLURAL, SINGULAR, make_clozes
 
 Fact = tuple[Cloze, str]
 BERT_BASE_VOCABULARY = 30_522

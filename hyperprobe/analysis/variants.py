@@ -15,7 +15,8 @@ from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.diagnostic.templates import Templates, fill_in
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.options import ARTICLES, Article
-from hyperprobe.probes.zero_shot.predictions import SINGULAR, predict_probe
+from hyperprobe.probes.zero_shot.clozes import SINGULAR
+from hyperprobe.probes.zero_shot.predictions import predict_probe
 
 NEGATED = "negated"
 TEMPLATES = Templates().wordings  # of a set without its own

@@ -20,7 +20,9 @@ import torch
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
-from hyperprobe.models.language import BLOCK_NUMBERS, Blocks, Boundary, LanguageModel, boundary
+from hyperprobe.models.language import BLOCK_NUMBERS, LanguageModel
+from hyperprobe.models.ranking import Blocks
+from hyperprobe.models.spelling import Boundary, boundary
 from hyperprobe.options import CausalScoring, ModelOptions
 from hyperprobe.progress import progress
 

@@ -129,6 +129,17 @@ class PairScorer(Protocol):
 
 
 @runtime_checkable
+class OpenScorer(Protocol):
+    """A model that answers a cloze among candidates and from its vocabulary in one pass."""
+
+    def score_and_rank_open(
+        self, clozes: Sequence[Cloze], candidates: CandidateSet, gold: Sequence[str], k: int
+    ) -> tuple[Scores, Ranking, list[list[str]]]:
+        """`ClozeModel.score` of all clozes, and `TextModel.rank_open` of the first of them, which
+        have a gold word."""
+
+
+@runtime_checkable
 class GradientModel(TextModel, Protocol):
     """A masked language model whose weights and input vectors gradients reach.
 
@@ -198,6 +209,20 @@ def score_pairs(model: ClozeModel, clozes: Sequence[Cloze], words: Sequence[str]
         scores = model.score([cloze], candidates)[0]
         result[rows] = scores[[candidates.index[words[i]] for i in rows]]
     return result
+
+
+def score_and_rank_open(
+    model: ClozeModel,
+    clozes: Sequence[Cloze],
+    candidates: CandidateSet,
+    gold: Sequence[str],
+    k: int,
+) -> tuple[Scores, Ranking, list[list[str]]]:
+    """What an `OpenScorer` gives, of any model that ranks its vocabulary."""
+    if isinstance(model, OpenScorer):
+        return model.score_and_rank_open(clozes, candidates, gold, k)
+    scores = model.score(clozes, candidates)
+    return scores, *as_text_model(model).rank_open(clozes[: len(gold)], gold, k)
 
 
 def shared_words(models: Iterable[ClozeModel]) -> list[str]:

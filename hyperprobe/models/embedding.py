@@ -19,7 +19,8 @@ from hyperprobe.errors import UserError
 from hyperprobe.lexicon.morphology import plural
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.models.folders import check_rows, embedding_rows
-from hyperprobe.models.language import CPU_TOKENS, GPU_TOKENS, longest_input
+from hyperprobe.models.language import CPU_TOKENS, GPU_TOKENS
+from hyperprobe.models.spelling import longest_input
 from hyperprobe.parallel import check_cancelled, run_parallel
 from hyperprobe.progress import progress
 

@@ -1,4 +1,4 @@
-"""What the families of language models share: spelling, questions, batches, checks.
+"""What the families of language models share: questions, batches, checks.
 
 A family says how a block of clozes is scored (`_closed`, `_ranked`, `_open`); the
 answers to users' questions are made from those blocks here. It also says how its models
@@ -10,32 +10,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
-from functools import cached_property, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hyperprobe.cloze import SLOT, CandidateSet, Cloze
+from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.errors import UserError
-from hyperprobe.models.base import Ranking, Scores, gold_arrays
+from hyperprobe.models.base import Ranking, Scores
 from hyperprobe.models.batching import keep_freed_memory, run_in_batches
-from hyperprobe.models.folders import check_rows, embedding_rows
+from hyperprobe.models.ranking import Blocks, ranking_of
+from hyperprobe.models.spelling import Spelling, boundary
 from hyperprobe.options import ModelOptions
-from hyperprobe.statistics.ranks import Stand, stand_of
 
 # Scores held at once, in numbers: 8 MB of float32, or what one batch gives.
 BLOCK_NUMBERS = 2_000_000
 CPU_TOKENS, GPU_TOKENS = 2048, 65_536
 # Rows of a batch: each costs a row of scores over the whole vocabulary.
 CPU_ROWS, GPU_ROWS = 128, 4096
-
-Boundary = Literal["start", "space", "inside"]
-Blocks = Iterator[tuple[list[int], torch.Tensor]]
-# What stands before the slot decides how tokenizers spell the word in it.
-ANCHORS: dict[Boundary, str] = {"start": "", "space": "a ", "inside": "("}
 
 
 def no_marks(name: str, wanted: str) -> UserError:
@@ -46,14 +39,7 @@ def no_marks(name: str, wanted: str) -> UserError:
     )
 
 
-def boundary(cloze: Cloze) -> Boundary:
-    """What the slot follows: nothing, a space, or any other character."""
-    if not cloze.left:
-        return "start"
-    return "space" if cloze.left.endswith(" ") else "inside"
-
-
-class LanguageModel(ABC):
+class LanguageModel(Spelling, ABC):
     """A language model as a `ClozeModel`: one of Hugging Face, or a network and a tokenizer that
     answer as those do."""
 
@@ -65,9 +51,7 @@ class LanguageModel(ABC):
     loaded_by: ModelOptions | None = None  # the options that `load_model` was given
 
     def __init__(self, name: str, model: Any, tokenizer: Any, source: dict[str, Any]) -> None:
-        self.name = name
-        self.model = model.eval()
-        self.tokenizer = tokenizer
+        super().__init__(name, model, tokenizer)
         self.device = model.device
         on_cpu = model.device.type == "cpu"
         if on_cpu:
@@ -110,16 +94,6 @@ class LanguageModel(ABC):
             "device": str(self.device),
         }
 
-    @property
-    def max_tokens(self) -> int:
-        """The longest input, special tokens included."""
-        return longest_input(self.model, self.tokenizer)
-
-    @property
-    def n_tokens(self) -> int:
-        """How many tokens the tokenizer knows."""
-        return len(self.tokenizer)
-
     def again(self, name: str, *asked: object) -> LanguageModel | None:
         """What `load_model` would load, of the network that is here; None if it needs another, or
         `asked` are other things than its options."""
@@ -131,119 +105,6 @@ class LanguageModel(ABC):
         made = self.made(name, self.model, self.tokenizer, self._source, options)
         made.loaded_by, made.max_rows = options, self.max_rows
         return made
-
-    # -- words and pieces -------------------------------------------------------------
-
-    def token_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The token ids of each text, without special tokens."""
-        return self._known(self.tokenizer(list(texts), add_special_tokens=False)["input_ids"])
-
-    def _whole_ids(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The token ids of each text, with the tokenizer's own special tokens."""
-        return self._known(self.tokenizer(list(texts))["input_ids"])
-
-    @cached_property
-    def _text_opening(self) -> tuple[int, ...]:
-        """The tokens that the tokenizer itself puts before every text ([CLS], BOS)."""
-        (bare,), (whole,) = self.token_ids(["a"]), self._whole_ids(["a"])
-        return whole[: whole.index(bare[0])]
-
-    def _known(self, encoded: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-        """The ids as they are, each of which the embedding table has."""
-        texts = [tuple(ids) for ids in encoded]
-        check_rows(self.name, embedding_rows(self.model), texts)
-        return texts
-
-    def n_pieces(self, texts: Sequence[str]) -> list[float]:
-        """How many word pieces each text is read as."""
-        return [float(len(ids)) for ids in self.token_ids(texts)]
-
-    def fit(self, clozes: Sequence[Cloze]) -> list[Cloze]:
-        """The clozes; those too long for the model lose the words farthest from the slot."""
-        limit = self.max_tokens - 3  # room for special tokens
-        lengths = [len(ids) for ids in self._marked_ids([cloze.text for cloze in clozes])]
-        return [
-            self._shortened(cloze, limit) if length > limit else cloze
-            for cloze, length in zip(clozes, lengths, strict=True)
-        ]
-
-    def _shortened(self, cloze: Cloze, limit: int) -> Cloze:
-        left, right = cloze.left, cloze.right
-        while len(self._marked_ids([f"{left}{SLOT}{right}"])[0]) > limit:
-            if len(left) >= len(right) and " " in left.strip():
-                left = left.lstrip().split(" ", 1)[1]
-            elif " " in right.strip():
-                right = right.rstrip().rsplit(" ", 1)[0]
-            else:
-                break
-        return cloze.shortened(left, right)
-
-    def _marked_ids(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
-        """The tokens of texts as they stand, the mark of the slot in letters; for lengths alone."""
-        encoded: Sequence[Sequence[int]] = self.tokenizer(list(texts))["input_ids"] if texts else []
-        return encoded
-
-    def split(self, words: Sequence[str], at: Boundary = "space") -> list[tuple[int, ...]]:
-        """The token ids of each word in a slot that follows nothing, a space, or a bracket.
-
-        Each is read off behind an anchor, since tokenizers treat the start of a
-        text in ways of their own: byte-level BPE spells " bird" and "bird"
-        differently, SentencePiece puts a space before the first word.
-        """
-        anchor = ANCHORS[at]
-        if not anchor:
-            return self.token_ids(words)
-        (head,) = self.token_ids([anchor.rstrip()])
-        behind = self.token_ids([anchor + word for word in words])
-        # (where anchor and word share a piece, the word by itself)
-        return [
-            ids[len(head) :] if ids[: len(head)] == head else self.token_ids([word])[0]
-            for word, ids in zip(words, behind, strict=True)
-        ]
-
-    def spell(self, words: Sequence[str], at: Boundary = "space") -> list[tuple[int, ...]]:
-        """`split`, of words that all can be. Raises `UserError` for one of unknown letters."""
-        spelled = self.split(words, at)
-        for word, pieces in zip(words, spelled, strict=True):
-            if not pieces or self.tokenizer.unk_token_id in pieces:
-                raise UserError(f"{self.name} cannot spell {word!r}: take it out of the candidates")
-        return spelled
-
-    def can_spell(self, words: Sequence[str]) -> list[bool]:
-        """Whether the tokenizer knows all the letters of each word."""
-        unknown = self.tokenizer.unk_token_id
-        return [bool(ids) and (unknown is None or unknown not in ids) for ids in self.split(words)]
-
-    def single_tokens(self, words: Sequence[str]) -> list[bool]:
-        """Whether the model has each word, in its very spelling, as one token after a space."""
-        unknown = self.tokenizer.unk_token_id
-        return [
-            len(ids) == 1 and ids[0] != unknown and self.tokenizer.decode(ids).strip() == word
-            for word, ids in zip(words, self.split(words), strict=True)
-        ]
-
-    def pieces(self, word: str, at: Boundary = "space") -> tuple[int, ...]:
-        """The token ids of one word; see `spell`."""
-        return self.spell([word], at)[0]
-
-    def words(self) -> list[str]:
-        """The whole words of the vocabulary, without markers and word-internal pieces."""
-        special = set(self.tokenizer.all_special_ids)
-        tokens = self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))
-        starts = [token[:1] in "Ġ▁" for token in tokens if token]
-        marked = sum(starts) > len(tokens) / 10  # byte-level BPE or SentencePiece
-        ends = [token.removesuffix("</w>") for token in tokens if token and token[-4:] == "</w>"]
-        if len(ends) > len(tokens) / 10:  # GPT-1 marks the last piece of a word
-            return list(dict.fromkeys(word for word in ends if word.isalnum()))
-        words = (
-            # (byte-level tokens write other letters than a-z as bytes: let it decode them)
-            self.tokenizer.convert_tokens_to_string([token]).strip() if marked else token
-            for i, token in enumerate(tokens)
-            if token
-            and i not in special
-            and (token[:1] in ("Ġ", "▁") if marked else token[:2] != "##")
-        )
-        return list(dict.fromkeys(word for word in words if word.isalnum()))
 
     # -- forward passes ---------------------------------------------------------------
 
@@ -329,13 +190,16 @@ class LanguageModel(ABC):
 
         A gold word that is several pieces in this vocabulary cannot be found: rank 0.
         """
-        spelled = {
-            pair: self.pieces(*pair)
-            for pair in {(word, boundary(c)) for c, word in zip(clozes, gold, strict=True)}
-        }
-        pieces = [spelled[word, boundary(c)] for c, word in zip(clozes, gold, strict=True)]
-        tokens = [ids[0] if len(ids) == 1 else None for ids in pieces]
-        ranking = ranking_of(self._checked(clozes, self._open(clozes)), tokens, k)
+        return self._open_ranking(self._checked(clozes, self._open(clozes)), clozes, gold, k)
+
+    def _open_ranking(
+        self, blocks: Blocks, clozes: Sequence[Cloze], gold: Sequence[str], k: int
+    ) -> tuple[Ranking, list[list[str]]]:
+        """`rank_open` from the scores of the clozes over the vocabulary."""
+        asked = [(word, boundary(cloze)) for cloze, word in zip(clozes, gold, strict=True)]
+        spelled = {pair: self.pieces(*pair) for pair in dict.fromkeys(asked)}
+        pieces = [spelled[pair] for pair in asked]
+        ranking = ranking_of(blocks, [ids[0] if len(ids) == 1 else None for ids in pieces], k)
         return ranking, [
             [self.tokenizer.decode([token]).strip() for token in row] for row in ranking.top
         ]
@@ -357,19 +221,6 @@ class LanguageModel(ABC):
                 f"{self.name} answers {clozes[int(broken.argmax())].id} with NaN: its "
                 "weights are damaged, or overflow in this precision (try --dtype fp32)"
             )
-
-
-def longest_input(model: Any, tokenizer: Any) -> int:
-    """How many tokens a transformer reads at most, special tokens included."""
-    limits = [tokenizer.model_max_length]
-    table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
-    if isinstance(table, torch.nn.Embedding):
-        # RoBERTa and its kin count positions from after the padding token's id.
-        skipped = 0 if table.padding_idx is None else table.padding_idx + 1
-        limits.append(table.num_embeddings - skipped)
-    elif limit := getattr(model.config, "max_position_embeddings", None):
-        limits.append(limit)
-    return int(min(limits))
 
 
 @contextmanager
@@ -400,46 +251,3 @@ def head_sees(module: Any, rows: Iterable[int], positions: Iterable[int]) -> Ite
             f"{type(module).__name__} is built in a way that hyperprobe cannot score: "
             "name a model of another architecture"
         )
-
-
-def ranking_of(blocks: Blocks, gold: Sequence[int | None], k: int) -> Ranking:
-    """The `Ranking` over blocks of scores that are dropped as soon as they are read."""
-    n = len(gold)
-    result = Ranking(
-        np.full(n, np.nan, dtype=np.float32),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros((n, k), dtype=np.int64),
-        np.zeros((n, k), dtype=np.float32),
-    )
-    for indices, scores in blocks:
-        gold_of_block = [gold[i] for i in indices]
-        index = torch.tensor([i or 0 for i in gold_of_block], device=scores.device)
-        arange = partial(torch.arange, device=scores.device)
-        stand = Stand(*(part.cpu().numpy() for part in stand_of(scores, index, arange)))
-        top = top_of(scores, k)
-        parts = (
-            *gold_arrays(stand, gold_of_block),
-            top.cpu().numpy(),
-            scores.gather(1, top).cpu().numpy(),
-        )
-        for field, part in zip(fields(result), parts, strict=True):
-            getattr(result, field.name)[indices] = part
-    return result
-
-
-def top_of(scores: torch.Tensor, k: int) -> torch.Tensor:
-    """The columns [n, k] of the best scores of each row, equal scores in the order of columns.
-
-    `torch.topk` leaves the order of equal scores open, and which of them it takes.
-    """
-    best, top = scores.topk(min(k + 1, scores.shape[1]), dim=1)
-    crowded = (best[:, k - 1 : k] == best[:, k:]).any(dim=1)
-    top = top[:, :k]
-    if crowded.any():  # several could be the last one
-        order = scores[crowded].sort(dim=1, descending=True, stable=True).indices
-        top[crowded] = order[:, :k]
-    top = top.sort(dim=1).values
-    order = scores.gather(1, top).sort(dim=1, descending=True, stable=True).indices
-    return top.gather(1, order)

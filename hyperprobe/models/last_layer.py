@@ -24,25 +24,30 @@ Index = tuple[torch.Tensor, torch.Tensor]  # rows [n_rows, 1] and positions [n_r
 
 
 class _Found(Exception):  # noqa: N818 (no error: it ends a pass whose rest is not needed)
-    """What attention is called with."""
-
-    def __init__(self, key: torch.Tensor, value: torch.Tensor) -> None:
-        self.key, self.value = key, value
+    """Attention is called."""
 
 
 class _Find(TorchFunctionMode):
-    """Within it attention raises `_Found`."""
+    """Within it attention raises `_Found`; the keys and values that it is called with stay here.
+
+    (In the exception they would be part of a circle with the frames that it passes, and stay in
+    memory until garbage is collected.)
+    """
+
+    key: torch.Tensor
+    value: torch.Tensor
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is scaled_dot_product_attention:
-            raise _Found(args[1], args[2])
+            self.key, self.value = args[1], args[2]
+            raise _Found
         return func(*args, **(kwargs or {}))
 
 
 class _Attend(TorchFunctionMode):
     """Within it the queries attend to the keys and values of all positions."""
 
-    def __init__(self, found: _Found, index: Index) -> None:
+    def __init__(self, found: _Find, index: Index) -> None:
         super().__init__()
         self.found, self.index = found, index
 
@@ -77,11 +82,12 @@ class LastLayer:
             calls += 1
             if calls < self.n_calls:
                 return full(hidden, *args, **kwargs)
+            found = _Find()
             try:
-                with _Find():
+                with found:
                     full(hidden, *args, **kwargs)
-            except _Found as stop:
-                found = stop
+            except _Found:
+                pass
             else:
                 raise ValueError("the last layer calls no attention that is known here")
             rows = torch.arange(len(hidden), device=hidden.device)[:, None]

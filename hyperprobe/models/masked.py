@@ -23,17 +23,13 @@ import numpy as np
 import torch
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.models.base import Scores
+from hyperprobe.models.base import Ranking, Scores
 from hyperprobe.models.batching import return_freed_memory
 from hyperprobe.models.blocks import Block
-from hyperprobe.models.language import (
-    BLOCK_NUMBERS,
-    Blocks,
-    Boundary,
-    boundary,
-    no_marks,
-)
+from hyperprobe.models.language import BLOCK_NUMBERS, no_marks
 from hyperprobe.models.masked_texts import MaskedTexts, Row, Text, shown_in
+from hyperprobe.models.ranking import Blocks
+from hyperprobe.models.spelling import Boundary, boundary
 from hyperprobe.options import ModelOptions, Pll
 from hyperprobe.progress import progress
 
@@ -46,7 +42,10 @@ Asked = dict[Text, dict[int, list[tuple[int, int]]]]
 @dataclass(frozen=True)
 class Step:
     """One text in a plan: with `slot` in the slot (None is a mask), how probable is
-    `targets[i]` at the slot's piece `at[i]`? Adds to the candidates `columns[i]`."""
+    `targets[i]` at the slot's piece `at[i]`? Adds to the candidates `columns[i]`.
+
+    A piece may be asked twice: for candidates, and for the whole vocabulary.
+    """
 
     slot: tuple[int | None, ...]
     at: tuple[int, ...]
@@ -152,9 +151,10 @@ class MaskedModel(MaskedTexts):
     ) -> None:
         """Add to `scores` what `step` says about each row; equal rows are run once."""
         where: dict[Row, list[int]] = {}
+        pieces = list(dict.fromkeys(step.at))
         for i, (ids, n_first, positions) in enumerate(rows):
             shown = shown_in(ids, positions, step.slot)
-            row = Row(shown, n_first, tuple(positions[j] for j in step.at))
+            row = Row(shown, n_first, tuple(positions[j] for j in pieces))
             where.setdefault(row, []).append(i)
         distinct = list(where)
 
@@ -166,11 +166,13 @@ class MaskedModel(MaskedTexts):
             )
             # Nothing is added before all is there: a batch that fails may be run again.
             picked = [
-                log_probs[:, j].index_select(1, t)[source] for j, t in enumerate(step.targets)
+                log_probs[:, pieces.index(at)].index_select(1, targets)[source]
+                for at, targets in zip(step.at, step.targets, strict=True)
             ]
             for columns, values in zip(step.columns, picked, strict=True):
-                if len(columns) == scores.shape[1]:  # all, in their order: 25 times as fast
-                    scores.index_add_(0, target, values)
+                first, last = int(columns[0]), int(columns[-1])
+                if last - first + 1 == len(columns):  # one after the other: 25 times as fast
+                    scores[:, first : last + 1].index_add_(0, target, values)
                 else:
                     scores[target[:, None], columns[None, :]] += values
             advance(len(rows_of))
@@ -181,12 +183,51 @@ class MaskedModel(MaskedTexts):
     # -- questions ------------------------------------------------------------------
 
     def _closed(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
+        return self._asked(clozes, candidates, opened=False)
+
+    def _asked(self, clozes: Sequence[Cloze], candidates: CandidateSet, opened: bool) -> Blocks:
+        """Scores of the candidates, and behind them those of the vocabulary if it is `opened`."""
+        n = len(candidates)
         order = sorted(range(len(clozes)), key=lambda i: boundary(clozes[i]))
         for at, group in groupby(order, key=lambda i: boundary(clozes[i])):
             alike = list(group)
             steps = self._plan(candidates, at)
-            for block, scores in self._blocks([clozes[i] for i in alike], steps, len(candidates)):
+            if opened:
+                steps = self._with_vocabulary(steps, n)
+            n_columns = n + (len(self._vocabulary()) if opened else 0)
+            for block, scores in self._blocks([clozes[i] for i in alike], steps, n_columns):
                 yield [alike[i] for i in block], scores
+
+    def _with_vocabulary(self, steps: Sequence[Step], n: int) -> list[Step]:
+        """The steps, of which one asks for each word of the vocabulary too: columns from n on."""
+        vocabulary = self._vocabulary()
+        one = next((step for step in steps if step.slot == (None,)), Step((None,), (), (), ()))
+        both = Step(
+            one.slot,
+            (*one.at, 0),
+            (*one.targets, vocabulary),
+            (*one.columns, n + torch.arange(len(vocabulary), device=self.device)),
+        )
+        return [both, *(step for step in steps if step is not one)]
+
+    def score_and_rank_open(
+        self, clozes: Sequence[Cloze], candidates: CandidateSet, gold: Sequence[str], k: int
+    ) -> tuple[Scores, Ranking, list[list[str]]]:
+        """See `OpenScorer`: each text is run once for both."""
+        n = len(candidates)
+        scores = np.empty((len(clozes), n), dtype=np.float32)
+
+        def opened() -> Blocks:
+            """The scores over the vocabulary of the clozes with a gold word; the others stay."""
+            asked = self._checked(clozes, self._asked(clozes, candidates, opened=True))
+            for indices, both in asked:
+                scores[indices] = both[:, :n].cpu().numpy()
+                rows = [row for row, i in enumerate(indices) if i < len(gold)]
+                of_rows = both if len(rows) == len(indices) else both[rows]
+                if rows:
+                    yield [indices[row] for row in rows], of_rows[:, n:]
+
+        return scores, *self._open_ranking(opened(), clozes[: len(gold)], gold, k)
 
     # -- candidates of its own for each cloze ------------------------------------------
 
@@ -274,6 +315,4 @@ class MaskedModel(MaskedTexts):
         self._in_batches([len(ids) for (ids, _), _ in texts], run)
 
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
-        vocabulary = self._vocabulary()
-        step = Step((None,), (0,), (vocabulary,), (vocabulary,))
-        return self._blocks(clozes, [step], len(vocabulary))
+        return self._blocks(clozes, self._with_vocabulary([], 0), len(self._vocabulary()))

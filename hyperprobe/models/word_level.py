@@ -14,7 +14,9 @@ import torch
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import AutoregressiveModel, Plan, Start, Tokens, Unit
-from hyperprobe.models.language import Blocks, Boundary, LanguageModel
+from hyperprobe.models.language import LanguageModel
+from hyperprobe.models.ranking import Blocks
+from hyperprobe.models.spelling import Boundary
 from hyperprobe.options import CausalScoring
 
 # Of a text; the networks have no limit, and no probe asks for more.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from hyperprobe.models.batching import run_in_batches
 from hyperprobe.models.folders import check_rows, embedding_rows
-from hyperprobe.models.language import longest_input
 from hyperprobe.models.pretrained import load_span_model
+from hyperprobe.models.spelling import longest_input
 from hyperprobe.options import ModelOptions
 from hyperprobe.reading.ngrams import Token, tokenise
 

@@ -25,8 +25,8 @@ from hyperprobe.analysis.wording import template_accuracy, template_spread
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.base import rank_scores
-from hyperprobe.models.language import ranking_of, top_of
 from hyperprobe.models.load import load_model
+from hyperprobe.models.ranking import ranking_of, top_of
 from hyperprobe.models.static import StaticModel
 from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts, summarise_mentions
 from hyperprobe.probes.lama.predictions import predict_facts, predict_mentions
@@ -35,13 +35,9 @@ from hyperprobe.probes.lama.sources import Relation
 from hyperprobe.probes.prompts.learning import QuestionSet
 from hyperprobe.probes.prompts.splits import Split
 from hyperprobe.probes.prompts.texts import best_of
+from hyperprobe.probes.zero_shot.clozes import SINGULAR
 from hyperprobe.probes.zero_shot.metrics import breakdown, compare_models, summarise
-from hyperprobe.probes.zero_shot.predictions import (
-    SINGULAR,
-    closed_predictions,
-    predict,
-    predict_probe,
-)
+from hyperprobe.probes.zero_shot.predictions import closed_predictions, predict, predict_probe
 from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.ranks import more, rank_correlations, reciprocal, success
 

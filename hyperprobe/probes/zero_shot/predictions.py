@@ -12,58 +12,46 @@ Scores are natural log-probabilities for language models, cosines for vectors.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hyperprobe.cloze import SLOT, CandidateSet, Cloze, parse_cloze
+from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.sets import DiagnosticSet
-from hyperprobe.diagnostic.templates import Noun, fill_in
 from hyperprobe.errors import UserError
 from hyperprobe.models.base import (
     ClozeModel,
+    Ranking,
     Scores,
     as_text_model,
     rank_scores,
     ranks_vocabulary,
+    score_and_rank_open,
 )
 from hyperprobe.models.blocks import Block, has_answers
 from hyperprobe.names import CONTROL, CONTROL_BARE, MAJORITY, RANDOM, SHUFFLED
 from hyperprobe.options import Article
 from hyperprobe.predictions import add_ranking
+from hyperprobe.probes.zero_shot.clozes import (
+    BARE_PROBES,
+    CONTEXTUAL,
+    CONTROL_PROBES,
+    OPEN,
+    PLURAL,
+    PROBES,
+    SINGULAR,
+    Probe,
+    make_clozes,
+    noun_free,
+    shuffled_words,
+    takes_article,
+)
 from hyperprobe.probes.zero_shot.outcomes import PRIOR, SCORE
 
 TOP_K = 5
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One question asked of every item of a set."""
-
-    name: str
-    prompt: str  # the diagnostic column that holds it
-    subject: str  # the column with the word that it asks about
-    gold: str  # the column with the right answer
-
-
-SINGULAR = Probe("singular", "singular", "hyponym", "hypernym")
-PLURAL = Probe("plural", "plural", "hyponym_plural", "hypernym_plural")
-CONTEXTUAL = Probe("contextual", "contextual", "hyponym", "hypernym")
-OPEN = Probe("open", "singular", "hyponym", "hypernym")
-PROBES = (SINGULAR, PLURAL, CONTEXTUAL, OPEN)
-CONTROL_PROBES = tuple(
-    replace(p, prompt=c)
-    for p, c in zip((SINGULAR, PLURAL, OPEN), ("control", "control_plural", "control"), strict=True)
-)
-# The same prompts without their full stops, as the paper has them.
-BARE_PROBES = tuple(
-    replace(p, prompt=f"{c}_bare")
-    for p, c in zip((SINGULAR, PLURAL), ("control", "control_plural"), strict=True)
-)
 
 
 def predict(
@@ -87,7 +75,7 @@ def predict(
     bare = {f"{c}_bare": frame[c].str.rstrip(" .") for c in ("control", "control_plural")}
     frame = frame.assign(**bare)
     if shuffled:
-        frame = frame.assign(shuffled=_shuffle_words(frame))
+        frame = frame.assign(shuffled=shuffled_words(frame))
     if not model.reads_text:
         asked = [(model.name, probe) for probe in (SINGULAR, PLURAL, OPEN)]
     elif model.name.startswith(RANDOM):  # a control itself, it needs none
@@ -98,97 +86,39 @@ def predict(
         if shuffled:
             asked.append((f"{SHUFFLED}{model.name}", replace(CONTEXTUAL, prompt="shuffled")))
         asked += [(model.name, probe) for probe in PROBES]
-    parts = []
+    answers: dict[tuple[str, Probe], pd.DataFrame] = {}
     for name, probe in asked:
         rows = frame[frame[probe.prompt] != ""]
-        if rows.empty:
+        if rows.empty or (name, probe) in answers:
             continue
         # Vectors read no prompt, and no other prompt has an article.
         asks_article = model.reads_text and probe.prompt == "singular"
         policy: Article = article if asks_article else "gold"
-        same = (digest, name, probe)
-        if not asks_article and same in shared:
-            part = shared[same]
-        elif probe.name != "open":
-            part = _closed(model, asked_set, rows, probe, policy)
-        elif policy == "marginal" or (open_words is None and not ranks_vocabulary(model)):
-            continue  # no one prompt to fill, or no vocabulary to answer from
+        # One prompt to fill, and a vocabulary to answer from.
+        is_open = policy != "marginal" and (open_words is not None or ranks_vocabulary(model))
+        of_probe: dict[Probe, pd.DataFrame] = {}
+        if not asks_article and (digest, name, probe) in shared:
+            of_probe[probe] = shared[digest, name, probe]
+        elif probe.name == "open":
+            if is_open:
+                of_probe[probe] = _open(model, asked_set, rows, probe, policy, open_words)
+        elif (name, opened := replace(probe, name="open")) in asked and is_open and not open_words:
+            given = _block(asked_set, rows, probe, policy)
+            both = _scored(model, asked_set, rows, probe, policy, given, opened)
+            of_probe = dict(zip((probe, opened), both, strict=True))
         else:
-            part = _open(model, asked_set, rows, probe, policy, open_words)
+            of_probe[probe] = _closed(model, asked_set, rows, probe, policy)
+        answers |= {(name, one): part for one, part in of_probe.items()}
         if not asks_article:
-            shared[same] = part
-        if not part.empty:
-            parts.append(part.assign(model=name, probe=probe.name))
+            shared |= {(digest, name, one): part for one, part in of_probe.items()}
+    parts = [
+        part.assign(model=name, probe=probe.name)
+        for name, probe in asked
+        if not (part := answers.get((name, probe), pd.DataFrame())).empty
+    ]
     if not parts:
         raise UserError(f"{model.name} answers no question of {asked_set.name}: name another set")
     return pd.concat(parts, ignore_index=True)
-
-
-def _shuffle_words(frame: pd.DataFrame) -> list[str]:
-    """The contextual prompts with their words in an order that the prompt itself seeds."""
-    texts = []
-    for text in frame["contextual"]:
-        words = text.split()
-        random.Random(text).shuffle(words)
-        texts.append(" ".join(words))
-    return texts
-
-
-def make_clozes(
-    asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe, article: Article
-) -> list[Cloze]:
-    """The probe's clozes for some rows of a set, under an article policy.
-
-    `gold` keeps the article as written, `fixed` puts the same one before every slot ("a" in
-    English), `marginal` takes the article out: it becomes part of each candidate.
-    """
-    clozes = [
-        parse_cloze(text, f"{item} ({probe.name})", subject)
-        for text, item, subject in zip(
-            rows[probe.prompt], rows["hyponym"], rows[probe.subject], strict=True
-        )
-    ]
-    if article == "gold":
-        return clozes
-    takes = _takes_article(asked_set, rows, probe)
-    return [
-        replace(cloze, left=_left(asked_set, cloze.left, article)) if slot else cloze
-        for cloze, slot in zip(clozes, takes, strict=True)
-    ]
-
-
-def _left(asked_set: DiagnosticSet, left: str, article: Article) -> str:
-    """What precedes a slot that takes an article, under `fixed` or `marginal`."""
-    written = asked_set.article_at_end.search(left)
-    if written:
-        left = left[: written.start()]
-    if article == "marginal":
-        return left
-    fixed = asked_set.common_article
-    return f"{left}{fixed.capitalize() if written and written[0][0].isupper() else fixed} "
-
-
-def _takes_article(asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe) -> NDArray[np.bool_]:
-    """Of each prompt, whether its slot is one for an article and a noun.
-
-    That is so where an article is written, and where the right answer takes none but others do
-    ("A chair is [MASK]." for furniture).
-    """
-    written = [
-        asked_set.article_at_end.search(text.split(SLOT)[0]) is not None
-        for text in rows[probe.prompt]
-    ]
-    if not any(written) and not _has_articles(asked_set, probe):
-        return np.zeros(len(rows), dtype=bool)
-    without = [not asked_set.noun(word).article for word in rows["hypernym"]]
-    takes: NDArray[np.bool_] = np.array(written) | np.array(without)
-    return takes
-
-
-def _has_articles(asked_set: DiagnosticSet, probe: Probe) -> bool:
-    """Whether an article is written before the slot of any item of the set."""
-    texts = asked_set.frame.get(probe.prompt, ())
-    return any(asked_set.article_at_end.search(text.split(SLOT)[0]) for text in texts)
 
 
 def predict_probe(
@@ -206,14 +136,14 @@ def _closed(
     policies: dict[Article, NDArray[np.bool_]] = {article: np.ones(len(rows), dtype=bool)}
     if article == "marginal":
         # A slot that takes no article ("a kind of [MASK]") is asked as it stands.
-        takes = _takes_article(asked_set, rows, probe)
+        takes = takes_article(asked_set, rows, probe)
         policies = {"marginal": takes, "gold": ~takes}
     policies = {policy: chosen for policy, chosen in policies.items() if chosen.any()}
     blocks = [_block(asked_set, rows[mask], probe, policy) for policy, mask in policies.items()]
     if not has_answers(model, blocks):
         return pd.DataFrame()
     parts = [
-        _scored(model, asked_set, rows[chosen], probe, policy, block)
+        _scored(model, asked_set, rows[chosen], probe, policy, block)[0]
         for (policy, chosen), block in zip(policies.items(), blocks, strict=True)
     ]
     if len(parts) == 1:
@@ -238,51 +168,30 @@ def _scored(
     probe: Probe,
     article: Article,
     block: Block,
-) -> pd.DataFrame:
-    """`_closed` for the rows of a block."""
+    opened: Probe | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`_closed` for the rows of a block, and `_open` for the open probe of the same prompts, if
+    one is asked."""
     distinct_golds = asked_set.frame.drop_duplicates(probe.gold)
     words, categories = distinct_golds[probe.gold].tolist(), distinct_golds["hypernym"].tolist()
-    clozes, candidates = list(block.clozes), block.candidates
-    if not model.reads_text:
-        scores = model.score(clozes, candidates)
-        return closed_predictions(rows, probe.gold, words, categories, scores)
-    noun_free = _noun_free(asked_set, rows, clozes, probe, article)
-    distinct = list(dict.fromkeys(noun_free))
+    clozes, candidates, open_part = list(block.clozes), block.candidates, pd.DataFrame()
+    free = noun_free(asked_set, rows, clozes, probe, article) if model.reads_text else []
+    distinct = list(dict.fromkeys(free))
     if not has_answers(model, [Block(tuple(distinct), candidates)]):
         distinct = []
-    scores = model.score(clozes + distinct, candidates)
+    if opened is None:
+        scores = model.score(clozes + distinct, candidates)
+    else:
+        scores, ranking, top = score_and_rank_open(
+            model, clozes + distinct, candidates, list(rows[opened.gold]), TOP_K
+        )
+        open_part = _ranked(rows, opened, ranking, top)
     part = closed_predictions(rows, probe.gold, words, categories, scores[: len(clozes)])
     if not distinct:
-        return part
-    prior = scores[[len(clozes) + distinct.index(cloze) for cloze in noun_free]].astype(float)
+        return part, open_part
+    prior = scores[[len(clozes) + distinct.index(cloze) for cloze in free]].astype(float)
     names = [f"{PRIOR}{category}" for category in categories]
-    return pd.concat([part, pd.DataFrame(prior, columns=names)], axis=1)
-
-
-def _noun_free(
-    asked_set: DiagnosticSet,
-    rows: pd.DataFrame,
-    clozes: list[Cloze],
-    probe: Probe,
-    article: Article,
-) -> list[Cloze]:
-    """`It is a [MASK].` or `They are [MASK].`, with the article of the item's own prompt; empty
-    where the set has no such template."""
-    is_plural = probe.gold != "hypernym"
-    templates = asked_set.templates
-    template = templates.noun_free_plural if is_plural else templates.noun_free
-    if not template:
-        return []
-    # "A chair is [MASK]." has no article because furniture takes none; a context never has one.
-    bare = _takes_article(asked_set, rows, probe)
-    texts = []
-    for cloze, no_article in zip(clozes, bare, strict=True):
-        written = asked_set.article_at_end.search(cloze.left)
-        before = "" if no_article else asked_set.common_article
-        if article != "marginal" and written:
-            before = written[1].lower()
-        texts.append(fill_in(template, Noun("", "", ""), Noun("", "", before)))
-    return [parse_cloze(text, "a prompt without a noun") for text in texts]
+    return pd.concat([part, pd.DataFrame(prior, columns=names)], axis=1), open_part
 
 
 def closed_predictions(
@@ -319,6 +228,13 @@ def _open(
         gold = [words.index.get(word) for word in rows[probe.gold]]
         ranking = model.rank(clozes, words, gold, TOP_K)
         top = [[words.words[i] for i in row] for row in ranking.top]
+    return _ranked(rows, probe, ranking, top)
+
+
+def _ranked(
+    rows: pd.DataFrame, probe: Probe, ranking: Ranking, top: list[list[str]]
+) -> pd.DataFrame:
+    """Predictions from a ranking of a vocabulary."""
     part = _about(rows, probe.gold)
     add_ranking(part, ranking, top)
     part["top"] = top

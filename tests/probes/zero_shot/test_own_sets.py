@@ -13,7 +13,8 @@ from hyperprobe.diagnostic.sets import DiagnosticSet, load_set
 from hyperprobe.options import Article
 from hyperprobe.probes.lama.probe import lama
 from hyperprobe.probes.zero_shot import ask
-from hyperprobe.probes.zero_shot.predictions import SINGULAR, make_clozes, predict_probe
+from hyperprobe.probes.zero_shot.clozes import SINGULAR, make_clozes
+from hyperprobe.probes.zero_shot.predictions import predict_probe
 from hyperprobe.probes.zero_shot.probe import zero_shot
 from hyperprobe.reporting.report import report
 from tests.toy_models import majority

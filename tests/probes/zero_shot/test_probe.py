@@ -10,15 +10,8 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.load import load_model
 from hyperprobe.names import EMBEDDED_VECTORS
-from hyperprobe.probes.zero_shot.predictions import (
-    PLURAL,
-    SINGULAR,
-    _shuffle_words,
-    closed_predictions,
-    make_clozes,
-    predict,
-    predict_majority,
-)
+from hyperprobe.probes.zero_shot.clozes import PLURAL, SINGULAR, make_clozes, shuffled_words
+from hyperprobe.probes.zero_shot.predictions import closed_predictions, predict, predict_majority
 from hyperprobe.probes.zero_shot.probe import zero_shot
 from tests.conftest import Within
 
@@ -102,7 +95,7 @@ def test_shuffled_contexts_are_a_control_of_their_own(tiny_models: dict[str, Pat
     ]  # fmt: skip
     table = made.predictions[made.predictions["model"] == f"shuffled:{bert}"]
     assert set(table["probe"]) == {"contextual"} and len(table) == 18
-    shuffled = SET.iloc[:1].assign(contextual=_shuffle_words(SET)[:1])
+    shuffled = SET.iloc[:1].assign(contextual=shuffled_words(SET)[:1])
     before, after = SET["contextual"].iloc[0], shuffled["contextual"].iloc[0]
     assert before != after and sorted(before.split()) == sorted(after.split())
 
