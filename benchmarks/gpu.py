@@ -34,9 +34,9 @@ from benchmarks.scoring import REFERENCE_BATCH, REFERENCE_TOP, reference_ranks
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.models.causal import CausalModel
+from hyperprobe.models.devices import TORCH_DTYPES
 from hyperprobe.models.language import LanguageModel
 from hyperprobe.models.masked import MaskedModel
-from hyperprobe.models.pretrained import TORCH_DTYPES
 from hyperprobe.options import CONSISTENCY_PLL, Pll
 from hyperprobe.probes.consistency.predictions import predict as ask_consistently
 from hyperprobe.probes.zero_shot.predictions import predict as ask_zero_shot

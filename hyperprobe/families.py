@@ -45,7 +45,7 @@ class Family:
 
 
 STATIC = "static"  # any file that no other family's suffix claims
-SERVED = "served"  # asked over the network; `hyperprobe.names.served` reads their names
+SERVED = "served"  # asked over the network; `hyperprobe.addresses.served` reads their names
 FAMILIES: dict[str, Family] = {
     "masked": Family("hyperprobe.models.masked:MaskedModel", ("article", "dtype", "pll")),
     "causal": Family(

@@ -9,25 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from hyperprobe.addresses import Prefixed, prefixed
 from hyperprobe.diagnostic.build import LM_DIAGNOSTIC
 from hyperprobe.errors import UserError
-from hyperprobe.models import hub
-from hyperprobe.models.load import load_model
-from hyperprobe.names import (
-    Prefixed,
-    at_revision,
+from hyperprobe.model_names import (
     distinct_models,
     file_family,
     in_papers_order,
     is_vectors,
     model_path,
-    prefixed,
-    split_revision,
-    training_step,
 )
+from hyperprobe.models import hub
+from hyperprobe.models.load import load_model
 from hyperprobe.options import check_device
 from hyperprobe.probes.prompts.asked import slug
 from hyperprobe.probes.zero_shot.probe import zero_shot
+from hyperprobe.revisions import at_revision, split_revision, training_step
 
 
 def test_each_model_is_asked_once_and_in_order():

@@ -28,15 +28,9 @@ from hyperprobe.diagnostic.sets import DiagnosticSet, load_sets
 from hyperprobe.documents import Document
 from hyperprobe.engines.cluster import Cluster, compute_on_cluster
 from hyperprobe.errors import UserError
+from hyperprobe.model_names import distinct_models, has_fixed_answers, is_vectors
 from hyperprobe.models.load import identify, load_model
-from hyperprobe.names import (
-    EMBEDDED,
-    StrPath,
-    distinct_models,
-    has_fixed_answers,
-    is_vectors,
-    listed,
-)
+from hyperprobe.names import EMBEDDED, StrPath, listed
 from hyperprobe.options import (
     CONCURRENCY,
     KEY_ENV,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hyperprobe.addresses import served
 from hyperprobe.cli.common import (
     DEFAULT,
     ArticlePolicy,
@@ -31,7 +32,7 @@ from hyperprobe.cli.common import (
     show_result,
 )
 from hyperprobe.errors import one_line
-from hyperprobe.names import EMBEDDED, served
+from hyperprobe.names import EMBEDDED
 from hyperprobe.options import RESULTS, ZERO_SHOT_CONTROLS
 
 if TYPE_CHECKING:

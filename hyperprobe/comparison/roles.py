@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hyperprobe.names import EMBEDDED_VECTORS, is_baseline, is_vectors
+from hyperprobe.model_names import is_vectors
+from hyperprobe.names import EMBEDDED_VECTORS, is_baseline
 from hyperprobe.runs.read import FinishedRun
 
 Role = Literal["baseline", "vectors", "language model"]

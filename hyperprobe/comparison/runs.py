@@ -22,7 +22,8 @@ from hyperprobe.comparison.papers import PUBLISHED
 from hyperprobe.comparison.rows import COLUMNS
 from hyperprobe.comparison.tables import comparison_tables
 from hyperprobe.errors import UserError
-from hyperprobe.names import EMBEDDED_VECTORS, StrPath, is_baseline, is_vectors, listed_paths
+from hyperprobe.model_names import is_vectors
+from hyperprobe.names import EMBEDDED_VECTORS, StrPath, is_baseline, listed_paths
 from hyperprobe.options import RESULTS
 from hyperprobe.probes.lama.metrics import MACRO, MICRO
 from hyperprobe.probes.prompts.metrics import NONE

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import hyperprobe
+from hyperprobe.aliases import targets, use_targets
 from hyperprobe.errors import UserError
-from hyperprobe.names import targets, use_targets
 from hyperprobe.progress import say
 from hyperprobe.runs.jobs import Cell, Job, LastLoaded
 from hyperprobe.runs.run import Computed, measured

@@ -14,6 +14,7 @@ import torch
 from torch.nn import functional
 
 from hyperprobe.models.adaptive_softmax import adaptive_log_probs
+from hyperprobe.models.devices import to_device
 from hyperprobe.models.fconv_files import (
     NEW_NORM,
     NEW_TAILS,
@@ -23,7 +24,6 @@ from hyperprobe.models.fconv_files import (
     read_dictionary,
     read_weights,
 )
-from hyperprobe.models.pretrained import to_device
 from hyperprobe.models.torch_files import Weights, drawn
 from hyperprobe.models.word_level import WordCausalModel, Words, lama_tokens
 from hyperprobe.names import RANDOM

@@ -13,21 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hyperprobe.addresses import served
+from hyperprobe.aliases import target
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.families import FAMILIES
-from hyperprobe.names import (
-    AT,
-    EMBEDDED,
-    EMBEDDED_VECTORS,
-    RANDOM,
-    distinct_models,
-    file_family,
-    model_path,
-    served,
-    split_revision,
-    target,
-    training_step,
-)
+from hyperprobe.model_names import distinct_models, file_family, model_path
+from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.revisions import AT, split_revision, training_step
 
 SECONDS = 5
 _HUB_NAME = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?", re.ASCII)

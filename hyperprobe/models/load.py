@@ -6,23 +6,18 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from hyperprobe.addresses import prefixed, served
+from hyperprobe.aliases import target
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES, SERVED, Family
+from hyperprobe.model_names import file_family, is_vectors, model_path
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.hub import Source, find
 from hyperprobe.models.loaded import loaded
 from hyperprobe.models.static import StaticModel
-from hyperprobe.names import (
-    RANDOM,
-    file_family,
-    is_vectors,
-    model_path,
-    prefixed,
-    served,
-    split_revision,
-    target,
-)
+from hyperprobe.names import RANDOM
 from hyperprobe.options import ModelKeywords, ModelOptions
+from hyperprobe.revisions import split_revision
 from hyperprobe.runs.files import file_digest
 
 if TYPE_CHECKING:

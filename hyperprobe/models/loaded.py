@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from hyperprobe.errors import UserError
-from hyperprobe.names import RANDOM, distinct_models
+from hyperprobe.model_names import distinct_models
+from hyperprobe.names import RANDOM
 
 
 @runtime_checkable

@@ -11,20 +11,23 @@ import torch
 
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES
+from hyperprobe.models.devices import (
+    TORCH_DTYPES,
+    check_quantized,
+    device_named,
+    int8_weights,
+    quantize,
+    spread_over_all,
+    to_device,
+)
 from hyperprobe.models.embedding import Encoder
+from hyperprobe.models.failures import explain, explain_missing, incomplete
 from hyperprobe.models.folders import check_config, check_ids, check_shards, check_tokenizer
 from hyperprobe.models.hub import Source
 from hyperprobe.models.language import LanguageModel
-from hyperprobe.models.memory import plan, quantized_layers
-from hyperprobe.names import model_path
+from hyperprobe.models.memory import plan
 from hyperprobe.options import SPREAD, ModelOptions
 
-TORCH_DTYPES = {
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-    "int8": torch.bfloat16,  # of what is not quantized
-}
 RANDOM_SEED = 0
 SMALL = 256_000_000  # bytes of weights that every machine holds
 MOST_NUMBERS = 20_000_000_000  # in an embedding table; the largest known have 4 milliard
@@ -47,7 +50,7 @@ def load_language_model(
     if weights:
         model, missing = _read_weights(name, place, options, random, config, made.auto_class)
         if missing:
-            raise UserError(_explain_missing(name, config, missing))
+            raise UserError(explain_missing(name, config, missing))
     else:
         _check_size(name, config)
         with torch.device("meta"):
@@ -68,7 +71,7 @@ def load_encoder(
     model, missing = _read_weights(name, place, options, random, config, "AutoModel")
     # A pooler sits on top, and many checkpoints have none: word vectors do not pass through it.
     if missing := [key for key in missing if "pooler" not in key]:
-        raise UserError(_incomplete(name, missing, "it is no transformer"))
+        raise UserError(incomplete(name, missing, "it is no transformer"))
     return _encoder(name, model, tokenizer, {**about, "revision": place.commit})
 
 
@@ -83,7 +86,7 @@ def load_span_model(folder: str, options: ModelOptions) -> tuple[Any, Any]:
     auto_class = "AutoModelForQuestionAnswering"
     model, missing = _read_weights(folder, place, options, False, config, auto_class)
     if missing:
-        raise UserError(_incomplete(folder, missing, "it answers no questions"))
+        raise UserError(incomplete(folder, missing, "it answers no questions"))
     if not tokenizer.is_fast:
         raise UserError(
             f"the tokenizer of {folder} does not say where its tokens are: name a "
@@ -149,7 +152,7 @@ def read_tokenizer(name: str, place: Source, options: ModelOptions) -> Any:
         raise
     # (panics in the tokenizers' Rust are no `Exception`)
     except BaseException as error:
-        raise UserError(_explain(name, error)) from error
+        raise UserError(explain(name, error)) from error
     check_tokenizer(name, tokenizer)
     return tokenizer
 
@@ -163,13 +166,13 @@ def _read_weights(
     check_shards(name, Path(place.folder))
     if random:
         return _draw_weights(name, config, auto_class, options), []
-    device = _device(options.device)
+    device = device_named(options.device)
     if not _is_small(place):
         device = plan(name, config, auto_class, options, device)
-    placed = _spread() if device == SPREAD else {}
+    placed = spread_over_all() if device == SPREAD else {}
     quantized = {}
     if options.dtype == "int8":
-        quantized["quantization_config"] = transformers.TorchAoConfig(_int8())
+        quantized["quantization_config"] = transformers.TorchAoConfig(int8_weights())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -186,9 +189,9 @@ def _read_weights(
     except UserError:
         raise
     except Exception as error:
-        raise UserError(_explain(name, error)) from error
+        raise UserError(explain(name, error)) from error
     if options.dtype == "int8":
-        _check_quantized(name, model)
+        check_quantized(name, model)
     if not getattr(model, "hf_device_map", None):
         model = to_device(model, device)
     return model, sorted(report["missing_keys"])
@@ -203,12 +206,12 @@ def _is_small(place: Source) -> bool:
 def _draw_weights(name: str, config: Any, auto_class: str, options: ModelOptions) -> Any:
     """A model of this configuration on its device, with random weights of a fixed seed."""
     _check_size(name, config)
-    device = plan(name, config, auto_class, options, _device(options.device))
+    device = plan(name, config, auto_class, options, device_named(options.device))
     with torch.random.fork_rng():
         torch.manual_seed(RANDOM_SEED)
         model = _of_config(name, config, auto_class, options)
     if options.dtype == "int8":
-        _quantize(name, model)
+        quantize(name, model)
     return to_device(model, device)
 
 
@@ -225,7 +228,7 @@ def _of_config(name: str, config: Any, auto_class: str, options: ModelOptions) -
                 trust_remote_code=options.trust_remote_code,
             )
     except Exception as error:
-        raise UserError(_explain(name, error)) from error
+        raise UserError(explain(name, error)) from error
 
 
 def read_config(name: str, place: Source, trust_remote_code: bool) -> Any:
@@ -240,7 +243,7 @@ def read_config(name: str, place: Source, trust_remote_code: bool) -> Any:
             place.folder, trust_remote_code=trust_remote_code, **place.keywords()
         )
     except Exception as error:
-        raise UserError(_explain(name, error)) from error
+        raise UserError(explain(name, error)) from error
 
 
 def family_of(name: str, config: Any, classes: Sequence[str] | None = None) -> str:
@@ -285,107 +288,3 @@ def _check_size(name: str, config: Any) -> None:
             f"{name} would have an embedding table of {n_rows} times {width} numbers: "
             "correct its config.json"
         )
-
-
-# -- devices -------------------------------------------------------------------------------
-
-
-def best_device() -> str:
-    """The first GPU, Apple's, or the CPU."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def _device(asked: str) -> str:
-    """What the name of a device means on this machine."""
-    return best_device() if asked == "auto" else asked
-
-
-def _spread() -> dict[str, Any]:
-    """What spreads a model over all GPUs and then the CPU. Raises `UserError`."""
-    try:
-        import accelerate  # noqa: F401
-    except ImportError as error:
-        raise UserError(
-            "a model on several devices needs the package accelerate: pip install accelerate"
-        ) from error
-    return {"device_map": "auto"}
-
-
-def _int8() -> Any:
-    """torchao's setting for weights of 8 bits with a scale for each row. Raises `UserError`."""
-    try:
-        from torchao.quantization import Int8WeightOnlyConfig
-    except ImportError as error:
-        raise UserError("int8 needs the package torchao: pip install torchao") from error
-    return Int8WeightOnlyConfig()
-
-
-def _quantize(name: str, model: Any) -> None:
-    """Quantize weights that were drawn, as transformers does those that it reads."""
-    setting = _int8()
-    from torchao.quantization import quantize_
-
-    _check_quantized(name, model)
-    layers = quantized_layers(model)
-    quantize_(model, setting, filter_fn=lambda module, _: any(module is one for one in layers))
-
-
-def _check_quantized(name: str, model: Any) -> None:
-    if not quantized_layers(model):
-        raise UserError(
-            f"{name} has no layers that int8 quantizes (GPT-2's are of another kind): "
-            "use --dtype bf16"
-        )
-
-
-def to_device(model: Any, device: str) -> Any:
-    """The model on a device of this name (`ModelOptions`). Raises `UserError`."""
-    device = best_device() if device == SPREAD else _device(device)
-    try:
-        return model.to(device)
-    except torch.OutOfMemoryError as error:
-        raise UserError(
-            f"the model does not fit on {device}: use --dtype bf16 or --device spread"
-        ) from error
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0][:120]
-        raise UserError(f"cannot use device {device} ({reason}): choose cpu or auto") from error
-
-
-# -- what went wrong -------------------------------------------------------------------------
-
-
-def _explain_missing(name: str, config: Any, missing: list[str]) -> str:
-    classes = config.architectures or []
-    if any(c.endswith("ForPreTraining") and "Electra" in c for c in classes):
-        return f"{name} is ELECTRA's discriminator, which fills no slots: name the generator"
-    if classes and all(c.endswith("Model") and not c.endswith("LMHeadModel") for c in classes):
-        return (
-            f"{name} is an encoder without a language-model head ({classes[0]}), which fills no "
-            "slots: use it with hyperprobe classify, or name a model with its head"
-        )
-    return _incomplete(name, missing, "it is no language model with a head")
-
-
-def _incomplete(name: str, missing: list[str], otherwise: str) -> str:
-    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    return f"{name} has no weights for {missing[0]}{more}: {otherwise}, or its files are incomplete"
-
-
-def _explain(name: str, error: BaseException) -> str:
-    """One line for what went wrong inside transformers."""
-    text = " ".join(str(error).split())
-    if model_path(name).is_dir():
-        return (
-            f"cannot load the model in {name} ({text[:150]}): its files are incomplete or foreign"
-        )
-    if "trust_remote_code" in text:
-        return f"{name} runs code of its own: pass --trust-remote-code if you trust its authors"
-    if "safetensors" in text:
-        return f"{name} has no weights in safetensors, and pickles are not read: convert it"
-    return (
-        f"no model {name}: it is neither a folder nor a file here, nor in the local Hugging Face "
-        "cache, nor could it be fetched from the hub: check the name and the network"
-    )

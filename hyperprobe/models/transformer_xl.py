@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional
 
 from hyperprobe.models.adaptive_softmax import adaptive_log_probs
-from hyperprobe.models.pretrained import to_device
+from hyperprobe.models.devices import to_device
 from hyperprobe.models.torch_files import Weights, drawn
 from hyperprobe.models.transformer_xl_files import (
     TOKENS,

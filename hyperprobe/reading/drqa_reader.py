@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from hyperprobe.documents import Document, check
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.models.batching import run_in_batches
-from hyperprobe.models.pretrained import to_device
+from hyperprobe.models.devices import to_device
 from hyperprobe.models.torch_files import check_weights, read_torch
 from hyperprobe.reading.ngrams import normal, tokenise
 

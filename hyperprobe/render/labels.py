@@ -10,16 +10,10 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from hyperprobe.addresses import served
 from hyperprobe.families import FAMILIES
-from hyperprobe.names import (
-    AT,
-    BASELINES,
-    CONTROL_PREFIXES,
-    EMBEDDED,
-    EMBEDDED_VECTORS,
-    RANDOM,
-    served,
-)
+from hyperprobe.names import BASELINES, CONTROL_PREFIXES, EMBEDDED, EMBEDDED_VECTORS, RANDOM
+from hyperprobe.revisions import AT
 
 COLUMNS = ("model", "other", "source", "diagnostic")  # of a frame, with names that may be paths
 PREFIXES = (

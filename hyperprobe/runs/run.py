@@ -28,9 +28,10 @@ import pandas as pd
 import pyarrow as pa
 
 import hyperprobe
+from hyperprobe.aliases import as_given
 from hyperprobe.documents import check, parse_json, read_text
 from hyperprobe.errors import UserError, quoted
-from hyperprobe.names import StrPath, as_given
+from hyperprobe.names import StrPath
 from hyperprobe.options import check_seed
 from hyperprobe.runs.command_line import as_options
 from hyperprobe.runs.files import (

@@ -29,9 +29,11 @@ from pydantic import (
 from hyperprobe import registry
 from hyperprobe.documents import Document, check, read_toml
 from hyperprobe.errors import UserError
-from hyperprobe.names import EMBEDDED, at_revision, file_family, split_revision
+from hyperprobe.model_names import file_family
+from hyperprobe.names import EMBEDDED
 from hyperprobe.options import StudyKeywords
 from hyperprobe.probes.zero_shot.tables import SETTINGS
+from hyperprobe.revisions import at_revision, split_revision
 
 _NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 ZERO_SHOT = "zero-shot"

@@ -10,8 +10,9 @@ from math import fsum
 from typing import Any
 
 from hyperprobe.errors import UserError, quoted
+from hyperprobe.model_names import is_vectors
 from hyperprobe.models.load import n_parameters
-from hyperprobe.names import RANDOM, is_vectors
+from hyperprobe.names import RANDOM
 from hyperprobe.runs.jobs import Cell, Job
 
 # A text costs about as much before and after the network as a network of this size costs.

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from hyperprobe import load, zero_shot
+from hyperprobe.aliases import as_given, target
 from hyperprobe.built import build
 from hyperprobe.cli.common import app
 from hyperprobe.diagnostic.sets import load_set
 from hyperprobe.errors import UserError
-from hyperprobe.names import as_given, distinct_models, is_vectors, model_path, target
+from hyperprobe.model_names import distinct_models, is_vectors, model_path
 from hyperprobe.options import ModelOptions
 from hyperprobe.reporting.report import report
 from hyperprobe.runs.read import read_run
@@ -68,7 +69,7 @@ def test_a_model_has_the_name_that_it_is_given(tiny_models: dict[str, Path], tmp
 def test_paths_with_an_equals_sign_and_names_that_are_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hyperprobe.names._TARGETS", {})
+    monkeypatch.setattr("hyperprobe.aliases._TARGETS", {})
     monkeypatch.chdir(tmp_path)
     Path("lr=3").mkdir()
     assert distinct_models(["lr=3", "./a=b/c", "elmo:x?state=reference-order"]) == [

@@ -271,7 +271,7 @@ def test_weights_that_do_not_fit_beside_the_others(
     whole = load_model(str(folders[kind]), device="cpu")
     size = 4 * sum(p.numel() for p in whole.model.parameters())
     room = {"max_memory": {"cpu": int(0.8 * size)}, "offload_folder": str(tmp_path)}
-    monkeypatch.setattr(pretrained, "_spread", lambda: {"device_map": "auto", **room})
+    monkeypatch.setattr(pretrained, "spread_over_all", lambda: {"device_map": "auto", **room})
     spread = load_model(str(folders[kind]), device="spread")
     assert set(spread.model.hf_device_map.values()) == {"cpu", "disk"}
     assert spread.score([CLOZE], BIRDS) == pytest.approx(whole.score([CLOZE], BIRDS), abs=1e-5)

@@ -11,10 +11,11 @@ import transformers
 
 from hyperprobe.cloze import CandidateSet, parse_cloze
 from hyperprobe.errors import UserError
+from hyperprobe.model_names import distinct_models, is_vectors
 from hyperprobe.models.embedding import find_word
 from hyperprobe.models.load import config_of, family, identify, load_encoder, load_model
 from hyperprobe.models.loaded import model_names
-from hyperprobe.names import CONTROL_PREFIXES, distinct_models, is_vectors
+from hyperprobe.names import CONTROL_PREFIXES
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.prompts.controls import RANDOM_MODEL, load_control
 from hyperprobe.probes.zero_shot.probe import zero_shot

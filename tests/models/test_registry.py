@@ -10,9 +10,9 @@ import pytest
 
 from hyperprobe.errors import UserError
 from hyperprobe.families import FAMILIES, Family
+from hyperprobe.model_names import file_family, is_vectors
 from hyperprobe.models.base import as_masked_model, as_text_model
 from hyperprobe.models.load import family, load_model
-from hyperprobe.names import file_family, is_vectors
 
 
 def test_every_family_is_there_and_called_as_it_says():

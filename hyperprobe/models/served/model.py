@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import torch
 
+from hyperprobe.addresses import Served
 from hyperprobe.errors import UserError
 from hyperprobe.models.autoregressive import Unit
 from hyperprobe.models.causal import CausalModel
@@ -19,7 +20,6 @@ from hyperprobe.models.served.client import Client
 from hyperprobe.models.served.dialects import Tokens
 from hyperprobe.models.served.selftest import KNOWN, OTHERS, choose_dialect, max_tokens
 from hyperprobe.models.served.server import Named, Question, Server
-from hyperprobe.names import Served
 from hyperprobe.options import ModelOptions
 
 MOST_CANDIDATES = 2000  # of a cloze, for each of which a text is sent

@@ -24,19 +24,11 @@ import pandas as pd
 
 from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED, NAMES
 from hyperprobe.errors import UserError
+from hyperprobe.model_names import is_vectors, with_random_weights
 from hyperprobe.models.embedding import n_layers, parse_layers
 from hyperprobe.models.load import config_of, identify, load_static
 from hyperprobe.models.loaded import GivenModels, model_names
-from hyperprobe.names import (
-    CHARACTERS,
-    EMBEDDED,
-    EMBEDDED_VECTORS,
-    StrPath,
-    is_vectors,
-    listed,
-    listed_paths,
-    with_random_weights,
-)
+from hyperprobe.names import CHARACTERS, EMBEDDED, EMBEDDED_VECTORS, StrPath, listed, listed_paths
 from hyperprobe.options import (
     CLASSIFY_ANALYSES,
     N_NETS,

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from hyperprobe.names import MAJORITY, RANDOM, is_subject, is_vectors
+from hyperprobe.model_names import is_vectors
+from hyperprobe.names import MAJORITY, RANDOM, is_subject
 from hyperprobe.probes.classify import figures
 from hyperprobe.render.document import Finding, Part, Picture, Section
 from hyperprobe.render.drawn import of_run

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from hyperprobe.errors import UserError
+from hyperprobe.model_names import is_vectors
 from hyperprobe.models.embedding import (
     LAST,
     Layers,
@@ -23,7 +24,7 @@ from hyperprobe.models.embedding import (
     find_word,
 )
 from hyperprobe.models.load import load_encoder, load_static
-from hyperprobe.names import CHARACTERS, is_vectors
+from hyperprobe.names import CHARACTERS
 from hyperprobe.options import ModelOptions
 from hyperprobe.runs.files import write_bytes
 

@@ -18,9 +18,10 @@ import pandas as pd
 
 from hyperprobe.diagnostic.build import LM_DIAGNOSTIC_EXTENDED
 from hyperprobe.diagnostic.sets import load_sets
+from hyperprobe.model_names import with_random_weights
 from hyperprobe.models.load import identify, load_model, touching_settings
 from hyperprobe.models.loaded import GivenModels, model_names
-from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, StrPath, listed, with_random_weights
+from hyperprobe.names import EMBEDDED, EMBEDDED_VECTORS, StrPath, listed
 from hyperprobe.options import (
     CONSISTENCY_CONTROLS,
     CONSISTENCY_PLL,

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from hyperprobe.model_names import model_path
 from hyperprobe.models.static import load_vectors
-from hyperprobe.names import EMBEDDED_VECTORS, model_path
+from hyperprobe.names import EMBEDDED_VECTORS
 
 
 def factors_of(subjects: Sequence[str], objects: Sequence[str]) -> pd.DataFrame:

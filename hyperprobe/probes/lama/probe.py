@@ -13,6 +13,7 @@ from typing import ClassVar, Unpack
 import pandas as pd
 
 from hyperprobe.errors import UserError
+from hyperprobe.model_names import in_papers_order, is_vectors, with_random_weights
 from hyperprobe.models.base import ClozeModel, shared_words
 from hyperprobe.models.load import identify, load_outline
 from hyperprobe.models.loaded import GivenModels, model_names
@@ -24,10 +25,7 @@ from hyperprobe.names import (
     RANDOM,
     RETRIEVE_READ,
     StrPath,
-    in_papers_order,
-    is_vectors,
     listed,
-    with_random_weights,
 )
 from hyperprobe.options import (
     LAMA_BASELINES,

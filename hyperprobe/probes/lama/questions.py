@@ -12,10 +12,11 @@ from typing import Any
 import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
+from hyperprobe.model_names import is_vectors
 from hyperprobe.models.base import ClozeModel
 from hyperprobe.models.load import load_model
 from hyperprobe.models.reference_tokens import use_reference_tokens
-from hyperprobe.names import RETRIEVE_READ, is_vectors
+from hyperprobe.names import RETRIEVE_READ
 from hyperprobe.options import ModelOptions
 from hyperprobe.probes.lama.predictions import (
     choose_mentions,

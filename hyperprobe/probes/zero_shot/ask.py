@@ -16,17 +16,9 @@ import pandas as pd
 
 from hyperprobe.cloze import CandidateSet
 from hyperprobe.diagnostic.sets import DiagnosticSet
+from hyperprobe.model_names import has_fixed_answers, is_vectors, with_random_weights
 from hyperprobe.models.load import load_model, load_outline
-from hyperprobe.names import (
-    CONTROL,
-    CONTROL_PREFIXES,
-    EMBEDDED_VECTORS,
-    MAJORITY,
-    RANDOM,
-    has_fixed_answers,
-    is_vectors,
-    with_random_weights,
-)
+from hyperprobe.names import CONTROL, CONTROL_PREFIXES, EMBEDDED_VECTORS, MAJORITY, RANDOM
 from hyperprobe.options import (
     ARTICLES,
     SCORING,

@@ -19,7 +19,7 @@ from hyperprobe.diagnostic.sets import default_article, load_sets
 from hyperprobe.errors import UserError, one_line
 from hyperprobe.models.load import load_model
 from hyperprobe.models.loaded import forget, model_names
-from hyperprobe.names import Step, StrPath, listed
+from hyperprobe.names import StrPath, listed
 from hyperprobe.options import Article, ModelKeywords, ModelOptions
 from hyperprobe.probes.zero_shot.contrasts import question_adds, with_adds
 from hyperprobe.probes.zero_shot.curves import steps_pictures
@@ -28,6 +28,7 @@ from hyperprobe.probes.zero_shot.outcomes import outcome_tables
 from hyperprobe.probes.zero_shot.predictions import predict, predict_majority
 from hyperprobe.probes.zero_shot.steps import growth, over_steps
 from hyperprobe.render.figure import save_figures
+from hyperprobe.revisions import Step
 from hyperprobe.runs.files import write_frame
 
 TRAINING = "training"  # what the model is called in the tables

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from hyperprobe.names import MAJORITY, Step, is_baseline, training_step
+from hyperprobe.names import MAJORITY, is_baseline
 from hyperprobe.predictions import of_items
 from hyperprobe.probes.zero_shot.contrasts import CONTROLS, effect_columns
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, PAIRED, Outcomes
+from hyperprobe.revisions import Step, training_step
 from hyperprobe.statistics.intervals import mcnemar_exact
 from hyperprobe.statistics.stratified import with_holm
 

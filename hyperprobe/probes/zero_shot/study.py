@@ -15,8 +15,9 @@ import pandas as pd
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.sets import DiagnosticSet, default_article, load_sets
 from hyperprobe.families import FAMILIES
+from hyperprobe.model_names import distinct_models
 from hyperprobe.models.load import family, identify
-from hyperprobe.names import EMBEDDED, Step, StrPath, distinct_models, listed
+from hyperprobe.names import EMBEDDED, StrPath, listed
 from hyperprobe.options import (
     ARTICLES,
     CAUSAL_SCORINGS,
@@ -47,6 +48,7 @@ from hyperprobe.probes.zero_shot.tables import (
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table, without_repeated_captions
+from hyperprobe.revisions import Step
 from hyperprobe.runs.jobs import Job
 from hyperprobe.runs.read import FinishedRun
 from hyperprobe.runs.run import Run

@@ -7,14 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from hyperprobe.diagnostic.build import CATEGORIES, LM_DIAGNOSTIC_EXTENDED, PAPER_SIZE
-from hyperprobe.names import (
-    CONTROL,
-    CONTROL_PREFIXES,
-    EMBEDDED_VECTORS,
-    MAJORITY,
-    has_fixed_answers,
-    is_baseline,
-)
+from hyperprobe.model_names import has_fixed_answers
+from hyperprobe.names import CONTROL, CONTROL_PREFIXES, EMBEDDED_VECTORS, MAJORITY, is_baseline
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED
 from hyperprobe.render.table import (
     RUN,

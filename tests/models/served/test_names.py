@@ -4,18 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from hyperprobe.addresses import Served, served
 from hyperprobe.errors import UserError
 from hyperprobe.families import SERVED
+from hyperprobe.model_names import distinct_models, file_family, is_vectors, with_random_weights
 from hyperprobe.models.hub import check_models
-from hyperprobe.names import (
-    Served,
-    distinct_models,
-    file_family,
-    is_subject,
-    is_vectors,
-    served,
-    with_random_weights,
-)
+from hyperprobe.names import is_subject
 from hyperprobe.options import ModelOptions
 from hyperprobe.render.labels import short_names
 

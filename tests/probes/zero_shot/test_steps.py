@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import binomtest
 
 import hyperprobe as hp
-from hyperprobe.names import Step
 from hyperprobe.probes.zero_shot import ask, claims, probe
 from hyperprobe.probes.zero_shot.contrasts import question_adds
 from hyperprobe.probes.zero_shot.curves import steps_figure, steps_pictures, with_training_names
@@ -17,6 +16,7 @@ from hyperprobe.probes.zero_shot.outcomes import outcome_tables, right_answers
 from hyperprobe.probes.zero_shot.predictions import predict
 from hyperprobe.probes.zero_shot.probe import ZeroShotResult, zero_shot
 from hyperprobe.probes.zero_shot.steps import growth, known_steps
+from hyperprobe.revisions import Step
 from hyperprobe.statistics.stratified import ALPHA
 from tests.toy_models import ASKED, EXTENDED, Toy, constant, knowing, uneven
 
