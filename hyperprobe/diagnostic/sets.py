@@ -19,7 +19,7 @@ import pandas as pd
 from hyperprobe.cloze import SLOT
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.edges import Edges, edges_beside
-from hyperprobe.diagnostic.files import frame_digest, load_diagnostic
+from hyperprobe.diagnostic.files import MADE, frame_digest, load_diagnostic
 from hyperprobe.diagnostic.templates import Noun, Templates, noun_of, templates_beside
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.lexicon.taxonomy import Taxonomy, WordNetTaxonomy
@@ -89,6 +89,27 @@ class DiagnosticSet:
             known |= {"a", "an"}
         either = "|".join(sorted(map(re.escape, known), key=len, reverse=True))
         return re.compile(rf"(?<!\w)({either}) $" if known else "(?!)", re.IGNORECASE)
+
+    @cached_property
+    def prompts_with_articles(self) -> frozenset[str]:
+        """The columns of prompts in which an article precedes the slot of some item."""
+        found = []
+        for column in (*MADE, "contextual"):
+            texts = self.frame.get(column, pd.Series(dtype=object)).to_numpy(dtype=object)
+            if any(self.article_at_end.search(text.split(SLOT)[0]) for text in texts):
+                found.append(column)
+        return frozenset(found)
+
+    @cached_property
+    def answers(self) -> dict[str, dict[str, str]]:
+        """By column of answers (`hypernym`, `hypernym_plural`): the distinct ones, in the order of
+        the items, and the category that each stands for."""
+        columns = [c for c in ("hypernym", "hypernym_plural") if c in self.frame]
+        distinct = {column: self.frame.drop_duplicates(column) for column in columns}
+        return {
+            column: dict(zip(rows[column], rows["hypernym"], strict=True))
+            for column, rows in distinct.items()
+        }
 
     @cached_property
     def digest(self) -> str:

@@ -95,17 +95,11 @@ def takes_article(asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe) ->
         asked_set.article_at_end.search(text.split(SLOT)[0]) is not None
         for text in rows[probe.prompt]
     ]
-    if not any(written) and not _has_articles(asked_set, probe):
+    if not any(written) and probe.prompt not in asked_set.prompts_with_articles:
         return np.zeros(len(rows), dtype=bool)
     without = [not asked_set.noun(word).article for word in rows["hypernym"]]
     takes: NDArray[np.bool_] = np.array(written) | np.array(without)
     return takes
-
-
-def _has_articles(asked_set: DiagnosticSet, probe: Probe) -> bool:
-    """Whether an article is written before the slot of any item of the set."""
-    texts = asked_set.frame.get(probe.prompt, ())
-    return any(asked_set.article_at_end.search(text.split(SLOT)[0]) for text in texts)
 
 
 def noun_free(
@@ -124,11 +118,12 @@ def noun_free(
         return []
     # "A chair is [MASK]." has no article because furniture takes none; a context never has one.
     bare = takes_article(asked_set, rows, probe)
-    texts = []
+    befores = []
     for cloze, no_article in zip(clozes, bare, strict=True):
         written = asked_set.article_at_end.search(cloze.left)
         before = "" if no_article else asked_set.common_article
-        if article != "marginal" and written:
-            before = written[1].lower()
-        texts.append(fill_in(template, Noun("", "", ""), Noun("", "", before)))
-    return [parse_cloze(text, "a prompt without a noun") for text in texts]
+        befores.append(written[1].lower() if article != "marginal" and written else before)
+    nothing = Noun("", "", "")
+    made = {before: fill_in(template, nothing, Noun("", "", before)) for before in set(befores)}
+    parsed = {k: parse_cloze(text, "a prompt without a noun") for k, text in made.items()}
+    return [parsed[before] for before in befores]

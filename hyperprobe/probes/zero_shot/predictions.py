@@ -154,7 +154,7 @@ def _closed(
 
 def _block(asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe, article: Article) -> Block:
     """The questions of rows that are asked with the same candidates."""
-    slot = list(dict.fromkeys(asked_set.frame[probe.gold]))
+    slot = list(asked_set.answers[probe.gold])
     if article == "marginal":  # a candidate is its article and its noun, by the chain rule
         slot = [f"{asked_set.noun(word).article} {word}".lstrip() for word in slot]
     clozes = make_clozes(asked_set, rows, probe, article)
@@ -172,8 +172,8 @@ def _scored(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """`_closed` for the rows of a block, and `_open` for the open probe of the same prompts, if
     one is asked."""
-    distinct_golds = asked_set.frame.drop_duplicates(probe.gold)
-    words, categories = distinct_golds[probe.gold].tolist(), distinct_golds["hypernym"].tolist()
+    answers = asked_set.answers[probe.gold]
+    words, categories = list(answers), list(answers.values())
     clozes, candidates, open_part = list(block.clozes), block.candidates, pd.DataFrame()
     free = noun_free(asked_set, rows, clozes, probe, article) if model.reads_text else []
     distinct = list(dict.fromkeys(free))
