@@ -23,7 +23,8 @@ import torch
 
 from benchmarks.facts import hypernymy_facts, lama_facts, random_bert_base
 from benchmarks.scoring import ENCODER_BATCH
-from hyperprobe.models.batching import keep_freed_memory, run_in_batches
+from hyperprobe.heap import keep_freed_memory
+from hyperprobe.models.batching import run_in_batches
 from hyperprobe.models.language import CPU_ROWS, CPU_TOKENS
 from hyperprobe.render.terminal import print_table
 

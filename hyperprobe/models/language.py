@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.errors import UserError
+from hyperprobe.heap import keep_freed_memory
 from hyperprobe.models.base import Ranking, Scores
-from hyperprobe.models.batching import keep_freed_memory, run_in_batches
+from hyperprobe.models.batching import run_in_batches
 from hyperprobe.models.ranking import Blocks, ranking_of
 from hyperprobe.models.spelling import Spelling, boundary
 from hyperprobe.options import ModelOptions

@@ -23,8 +23,8 @@ import numpy as np
 import torch
 
 from hyperprobe.cloze import CandidateSet, Cloze
+from hyperprobe.heap import return_freed_memory
 from hyperprobe.models.base import Ranking, Scores
-from hyperprobe.models.batching import return_freed_memory
 from hyperprobe.models.blocks import Block
 from hyperprobe.models.language import BLOCK_NUMBERS, no_marks
 from hyperprobe.models.masked_texts import MaskedTexts, Row, Text, shown_in

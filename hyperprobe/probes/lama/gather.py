@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from hyperprobe.heap import return_freed_memory
 from hyperprobe.probes.lama.factors import factors_of
 from hyperprobe.probes.lama.metrics import (
     FACTORS,
@@ -99,6 +100,7 @@ def gather(
             add(P_AT_K, p_at_k(told))
             add(CORRELATIONS, correlations(told))
             compared.append(told[COMPARED])
+            return_freed_memory()
 
     def add(name: str, frame: pd.DataFrame) -> None:
         made.setdefault(name, []).append(frame)
@@ -106,6 +108,7 @@ def gather(
     categories = _categories(answered)
     ranks = [pa.field(name, pa.int64()) for name in FILTERED]
     numbers = [pa.field(name, pa.float64()) for name in ("subject_zipf", "object_zipf", "cosine")]
+    return_freed_memory()
     write_frames(path, rows(), pa.schema([*schema, *ranks, *numbers]))
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
     return tables | {MCNEMAR: compare_on_facts(pd.concat(compared, ignore_index=True))}

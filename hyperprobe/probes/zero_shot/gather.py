@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.diagnostic.sets import DiagnosticSet
+from hyperprobe.heap import return_freed_memory
 from hyperprobe.names import MAJORITY
 from hyperprobe.probes.zero_shot.ask import ITEMS_AT_ONCE, Unit, asked_of, in_order
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
@@ -50,6 +51,9 @@ class Tables:
     def add(self, diagnostic: str, model: str, asked: pd.DataFrame) -> None:
         """Add all predictions of a model on a set."""
         right = outcome_table(asked)
+        # One index for all models: of many items its texts take as much memory as the outcomes.
+        known = [table.index for (one, _), table in self.outcomes.items() if one == diagnostic]
+        right.index = next((index for index in known if index.equals(right.index)), right.index)
         own = {(diagnostic, model): right}
         self.outcomes |= own
         self.summaries.append(summary(diagnostic, model, asked, right))
@@ -126,12 +130,21 @@ def gather(
                     yield frame
                     kept.append(frame.reindex(columns=needed).astype(single))
                 if kept:
-                    tables.add(diagnostic, model, pd.concat(kept, ignore_index=True))
+                    tables.add(diagnostic, model, _joined(kept))
+                    return_freed_memory()
 
     first = [predict_majority(sets[d].frame, slice(1)).assign(diagnostic=d) for d in sets]
     schema = frames.schema(first)
     needed = [name for name in schema.names if name not in NOT_NEEDED]
     # Scores were single precision, and are so again.
     single = {name: np.float32 for name in needed if name.startswith((SCORE, PRIOR))}
+    return_freed_memory()
     write_frames(path, rows(), schema)
     return tables.made([unit.name for unit in units], seed)
+
+
+def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """The parts as one frame; they themselves are let go."""
+    whole = pd.concat(parts, ignore_index=True)
+    parts.clear()
+    return whole
