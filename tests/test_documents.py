@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hyperprobe import documents
-from hyperprobe.documents import Document, read_json, read_jsonl, read_lines, read_text, read_tsv
+from hyperprobe.delimited import read_tsv
+from hyperprobe.documents import Document, read_json, read_jsonl, read_lines, read_text
 from hyperprobe.errors import UserError, one_line, printable
 
 

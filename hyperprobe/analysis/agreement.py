@@ -15,11 +15,11 @@ from hyperprobe.analysis.outcomes import each_model, each_outcome, titled
 from hyperprobe.data.published import read_published
 from hyperprobe.diagnostic.build import PAPER_SIZE
 from hyperprobe.names import CONTROL
+from hyperprobe.probes.zero_shot.breakdowns import category_order
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW, SCORE
 from hyperprobe.probes.zero_shot.tables import (
     BERT,
     PROBE_NAMES,
-    category_order,
     has_paper_items,
     largest_set,
     raw_and_calibrated,

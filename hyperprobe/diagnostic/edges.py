@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from hyperprobe.delimited import read_table
 from hyperprobe.diagnostic.templates import Noun, Templates, noun_of
-from hyperprobe.documents import read_table
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.lexicon.taxonomy import EdgeTaxonomy
 

@@ -16,6 +16,7 @@ from pydantic import AfterValidator
 
 from hyperprobe.cloze import SLOT
 from hyperprobe.data.files import table as shipped
+from hyperprobe.delimited import read_tsv
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.templates import (
     WITHOUT_ARTICLE,
@@ -24,7 +25,7 @@ from hyperprobe.diagnostic.templates import (
     noun_of,
     templates_beside,
 )
-from hyperprobe.documents import Document, check, read_jsonl, read_tsv
+from hyperprobe.documents import Document, check, read_jsonl
 from hyperprobe.errors import UserError, printable, quoted
 
 REQUIRED = ("hyponym", "hyponym_plural", "hypernym", "hypernym_plural")

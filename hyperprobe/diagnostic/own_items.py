@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hyperprobe.delimited import read_table
 from hyperprobe.diagnostic.build import Monosemous, excluded_lemmas, lemmas_below
 from hyperprobe.diagnostic.edges import Edges
 from hyperprobe.diagnostic.templates import WITHOUT_ARTICLE, Noun, Templates, noun_of
-from hyperprobe.documents import read_table
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.lexicon.morphology import is_plural_only
 from hyperprobe.lexicon.taxonomy import Taxonomy, WordNetTaxonomy, ancestors, below

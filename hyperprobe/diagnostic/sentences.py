@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hyperprobe.cloze import SLOT
 from hyperprobe.data.files import data_folder
-from hyperprobe.documents import read_tsv
+from hyperprobe.delimited import read_tsv
 from hyperprobe.errors import UserError, quoted
 
 COLUMNS = ("word", "category", "kind", "sentence")

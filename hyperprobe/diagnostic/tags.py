@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hyperprobe.data.files import table as shipped
+from hyperprobe.delimited import read_tsv
 from hyperprobe.diagnostic.build import CATEGORIES
-from hyperprobe.documents import read_tsv
 from hyperprobe.errors import UserError, quoted
 
 GIVEAWAY = "spells-category"

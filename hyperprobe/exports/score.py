@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from hyperprobe.delimited import normalised
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.sets import default_article, load_sets
-from hyperprobe.documents import normalised
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.exports.questions import Question, zero_shot_questions
 from hyperprobe.models.scores import ScoresModel, read_scores

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.documents import normalised, read_bytes, read_table
+from hyperprobe.delimited import normalised, read_table
+from hyperprobe.documents import read_bytes
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.models.base import Ranking, Scores, rank_scores
 from hyperprobe.models.blocks import Block

@@ -16,7 +16,8 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 import pandas as pd
 
 from hyperprobe.progress import progress
-from hyperprobe.runs.run import Frames, Run, digest_of
+from hyperprobe.runs.frames import Frames
+from hyperprobe.runs.run import Run, digest_of
 
 Answers = tuple[pd.DataFrame, Any]  # predictions, and the description of what made them
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from hyperprobe.delimited import read_tsv
 from hyperprobe.diagnostic.build import NAMES
 from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
-from hyperprobe.documents import read_tsv
 from hyperprobe.errors import UserError, quoted
 from hyperprobe.models.embedding import find_word
 from hyperprobe.probes.classify.pairs import (

@@ -55,9 +55,10 @@ from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table
 from hyperprobe.runs.files import file_digest
+from hyperprobe.runs.frames import Frames
 from hyperprobe.runs.jobs import Job, as_function
 from hyperprobe.runs.read import FinishedRun, read_run
-from hyperprobe.runs.run import Frames, Run
+from hyperprobe.runs.run import Run
 
 # What decides a candidate's score when it is several word pieces.
 ONE_TOKEN = "log-probability of one token"

@@ -30,7 +30,7 @@ from hyperprobe.probes.zero_shot.outcomes import PRIOR, SCORE, outcome_table
 from hyperprobe.probes.zero_shot.predictions import predict_majority
 from hyperprobe.probes.zero_shot.steps import growth, known_steps, over_steps
 from hyperprobe.runs.files import write_frames
-from hyperprobe.runs.run import Frames
+from hyperprobe.runs.frames import Frames
 from hyperprobe.statistics.stratified import with_holm
 
 NOT_NEEDED = ["group", "gold_score", "best_score", "top"]  # by any table

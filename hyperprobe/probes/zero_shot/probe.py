@@ -30,25 +30,25 @@ from hyperprobe.options import (
 )
 from hyperprobe.probes.zero_shot import report
 from hyperprobe.probes.zero_shot.ask import Setting, Unit, cells_of, with_baselines
+from hyperprobe.probes.zero_shot.breakdowns import category_table, tag_tables
 from hyperprobe.probes.zero_shot.curves import growth_tables, steps_pictures, steps_tables
 from hyperprobe.probes.zero_shot.gather import gather
 from hyperprobe.probes.zero_shot.tables import (
     adds_tables,
-    category_table,
     headline_tables,
     mcnemar_tables,
     metrics_tables,
     on_largest_set,
     systematic_tables,
-    tag_tables,
 )
 from hyperprobe.render.drawn import draw_once
 from hyperprobe.render.labels import with_short_names
 from hyperprobe.render.result import Result
 from hyperprobe.render.table import Table, without_repeated_captions
+from hyperprobe.runs.frames import Frames
 from hyperprobe.runs.jobs import Job, as_function
 from hyperprobe.runs.read import FinishedRun, read_run
-from hyperprobe.runs.run import Frames, Run
+from hyperprobe.runs.run import Run
 
 PREDICTIONS = "predictions.parquet"
 

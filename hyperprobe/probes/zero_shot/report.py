@@ -9,6 +9,7 @@ import pandas as pd
 
 from hyperprobe.names import EMBEDDED, MAJORITY, is_baseline
 from hyperprobe.probes.zero_shot import claims
+from hyperprobe.probes.zero_shot.breakdowns import category_table, tag_tables
 from hyperprobe.probes.zero_shot.claims import PAIRED
 from hyperprobe.probes.zero_shot.curves import (
     growth_tables,
@@ -24,7 +25,6 @@ from hyperprobe.probes.zero_shot.tables import (
     PROBE_NAMES,
     SETTINGS,
     adds_tables,
-    category_table,
     headline_tables,
     largest_set,
     mcnemar_tables,
@@ -33,7 +33,6 @@ from hyperprobe.probes.zero_shot.tables import (
     paper_tables,
     subjects,
     systematic_tables,
-    tag_tables,
     with_settings,
 )
 from hyperprobe.render.document import Finding, Part, Picture, Section
