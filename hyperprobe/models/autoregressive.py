@@ -12,7 +12,7 @@ import copy
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Self
 
@@ -230,6 +230,19 @@ class AutoregressiveModel(LanguageModel):
         plan = Plan(self._vocabulary())
         units = [self._unit(start, plan) for start in self._starts(clozes)]
         return self._blocks(clozes, units, len(plan.first))
+
+    def _closed_and_open(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks | None:
+        units = self._units(clozes, candidates)
+        for unit, start in zip(units, self._starts(clozes), strict=True):
+            if unit.prefix != self._unit(start, unit.plan).prefix:
+                return None  # a piece joins left side and candidate: the slot begins before it
+        vocabulary = self._vocabulary()
+        wider = {
+            plan: Plan(torch.cat([plan.first, vocabulary]), plan.rows, plan.questions)
+            for plan in {unit.plan for unit in units}
+        }
+        both = [replace(unit, plan=wider[unit.plan]) for unit in units]
+        return self._blocks(clozes, both, len(candidates) + len(vocabulary))
 
     # -- passes ---------------------------------------------------------------------------
 

@@ -154,6 +154,11 @@ class LanguageModel(Spelling, ABC):
             for block, scores in asked:
                 yield [of_word[i] for i in block], scores
 
+    def _closed_and_open(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks | None:
+        """`_closed` with the scores over the vocabulary behind those of the candidates, each text
+        run once for both; None where a family cannot do that."""
+        return None
+
     @abstractmethod
     def _open(self, clozes: Sequence[Cloze]) -> Blocks:
         """Scores over the vocabulary [n_indices, n_tokens], block after block."""
@@ -192,6 +197,27 @@ class LanguageModel(Spelling, ABC):
         A gold word that is several pieces in this vocabulary cannot be found: rank 0.
         """
         return self._open_ranking(self._checked(clozes, self._open(clozes)), clozes, gold, k)
+
+    def score_and_rank_open(
+        self, clozes: Sequence[Cloze], candidates: CandidateSet, gold: Sequence[str], k: int
+    ) -> tuple[Scores, Ranking, list[list[str]]]:
+        """`score` of all clozes, and `rank_open` of the first of them, which have a gold word."""
+        n, opened = len(candidates), clozes[: len(gold)]
+        blocks = self._closed_and_open(clozes, candidates)
+        if blocks is None:
+            return self.score(clozes, candidates), *self.rank_open(opened, gold, k)
+        scores = np.empty((len(clozes), n), dtype=np.float32)
+
+        def over_vocabulary(blocks: Blocks) -> Blocks:
+            """The scores of clozes with a gold word; those of candidates stay in `scores`."""
+            for indices, both in self._checked(clozes, blocks):
+                scores[indices] = both[:, :n].cpu().numpy()
+                rows = [row for row, i in enumerate(indices) if i < len(gold)]
+                of_rows = both if len(rows) == len(indices) else both[rows]
+                if rows:
+                    yield [indices[row] for row in rows], of_rows[:, n:]
+
+        return scores, *self._open_ranking(over_vocabulary(blocks), opened, gold, k)
 
     def _open_ranking(
         self, blocks: Blocks, clozes: Sequence[Cloze], gold: Sequence[str], k: int

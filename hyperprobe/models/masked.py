@@ -24,7 +24,7 @@ import torch
 
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.heap import return_freed_memory
-from hyperprobe.models.base import Ranking, Scores
+from hyperprobe.models.base import Scores
 from hyperprobe.models.blocks import Block
 from hyperprobe.models.language import BLOCK_NUMBERS, no_marks
 from hyperprobe.models.masked_texts import MaskedTexts, Row, Text, shown_in
@@ -210,24 +210,8 @@ class MaskedModel(MaskedTexts):
         )
         return [both, *(step for step in steps if step is not one)]
 
-    def score_and_rank_open(
-        self, clozes: Sequence[Cloze], candidates: CandidateSet, gold: Sequence[str], k: int
-    ) -> tuple[Scores, Ranking, list[list[str]]]:
-        """See `OpenScorer`: each text is run once for both."""
-        n = len(candidates)
-        scores = np.empty((len(clozes), n), dtype=np.float32)
-
-        def opened() -> Blocks:
-            """The scores over the vocabulary of the clozes with a gold word; the others stay."""
-            asked = self._checked(clozes, self._asked(clozes, candidates, opened=True))
-            for indices, both in asked:
-                scores[indices] = both[:, :n].cpu().numpy()
-                rows = [row for row, i in enumerate(indices) if i < len(gold)]
-                of_rows = both if len(rows) == len(indices) else both[rows]
-                if rows:
-                    yield [indices[row] for row in rows], of_rows[:, n:]
-
-        return scores, *self._open_ranking(opened(), clozes[: len(gold)], gold, k)
+    def _closed_and_open(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
+        return self._asked(clozes, candidates, opened=True)
 
     # -- candidates of its own for each cloze ------------------------------------------
 

@@ -127,7 +127,8 @@ class WordModel(LanguageModel):
         known = self.can_spell(candidates.words)
         unknown = ~torch.tensor(known, device=self.device)
         for indices, scores in blocks:
-            yield indices, scores.masked_fill(unknown, -torch.inf)
+            scores[:, : len(unknown)].masked_fill_(unknown, -torch.inf)
+            yield indices, scores
 
 
 class WordCausalModel(WordModel, AutoregressiveModel):
@@ -184,6 +185,10 @@ class WordCausalModel(WordModel, AutoregressiveModel):
 
     def _closed(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
         return self._without_unknown(super()._closed(clozes, candidates), candidates)
+
+    def _closed_and_open(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks | None:
+        blocks = super()._closed_and_open(clozes, candidates)
+        return blocks and self._without_unknown(blocks, candidates)
 
     def _ranked(self, clozes: Sequence[Cloze], candidates: CandidateSet) -> Blocks:
         return self._without_unknown(super()._ranked(clozes, candidates), candidates)

@@ -222,24 +222,6 @@ def test_the_open_vocabulary_is_the_models_whole_vocabulary(folder: Path, model:
     assert "bird" in model.words() and "birds" in model.words()
 
 
-@pytest.mark.parametrize("words", [CANDIDATES.words, ("bird", "fish"), ("zebras", "birdhouse")])
-@pytest.mark.parametrize("rows", [2, 128])
-def test_one_pass_gives_scores_and_the_open_ranking(
-    model: MaskedModel, words: tuple[str, ...], rows: int, monkeypatch: pytest.MonkeyPatch
-):
-    candidates, asked, gold = CandidateSet(words), clozes(), ["bird", "zebras", "fish", "bird"]
-    monkeypatch.setattr("hyperprobe.models.masked.BLOCK_NUMBERS", rows * 100)
-    model.max_rows = rows
-    expected = model.score(asked, candidates), *model.rank_open(asked[:4], gold, 5)
-    apart, model.tokens_read = model.tokens_read, 0
-    scores, ranking, top = model.score_and_rank_open(asked, candidates, gold, 5)
-    assert np.abs(scores - expected[0]).max() < 1e-5
-    assert np.allclose(ranking.gold_score, expected[1].gold_score, atol=1e-5, equal_nan=True)
-    assert (ranking.gold_rank == expected[1].gold_rank).all() and top == expected[2]
-    if any(len(model.pieces(word)) == 1 for word in words):  # masked as the open question is
-        assert model.tokens_read < apart
-
-
 def test_equal_texts_are_run_once(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
     seen: list[int] = []
     original = model._slot_log_probs

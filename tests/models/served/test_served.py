@@ -75,6 +75,9 @@ def test_served_equals_local(architecture: str, dialect: str, request: pytest.Fi
         )
         assert ours_top == theirs_top and (ours.gold_rank == theirs.gold_rank).all()
         np.testing.assert_allclose(ours.top_score, theirs.top_score, atol=LIMIT)
+        scores, again, _ = there.score_and_rank_open(CLOZES[:4], CANDIDATES, list(WORDS[:4]), 5)
+        np.testing.assert_allclose(scores, here.score(CLOZES[:4], CANDIDATES), atol=LIMIT)
+        np.testing.assert_allclose(again.top_score, theirs.top_score[:4], atol=LIMIT)
 
 
 # -- probes -----------------------------------------------------------------------------------
