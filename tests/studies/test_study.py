@@ -228,9 +228,7 @@ def cells_of(results: Path) -> dict[Path, int]:
 
 
 @pytest.fixture(scope="module")
-def whole(
-    models: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Path, float]:
+def whole(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, float]:
     """A study of two models on two sets that ends, its run, and how many seconds that took."""
     folder = tmp_path_factory.mktemp("whole")
     path = write_study(folder, models[:2])
