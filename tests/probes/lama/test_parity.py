@@ -25,7 +25,7 @@ from hyperprobe.probes.lama.protocol import Fact, Vocabulary, select
 from hyperprobe.probes.lama.sources import Relation, load_relations, load_sources
 from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
 
-BATCH, TOP = 32, 10_000
+BATCH, TOP = 8, 10_000
 ROWS = 60  # of a relation; of each of T-REx's 16, a third
 
 
