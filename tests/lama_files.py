@@ -12,13 +12,16 @@ from typing import Any
 from unittest import mock
 
 import h5py
+import numpy as np
 import pytest
 import torch
 
 from benchmarks.lama_reference import random_weights
 from hyperprobe.errors import UserError
 from hyperprobe.models import elmo_files, fconv_files, transformer_xl_files
+from hyperprobe.models.base import Ranking
 from hyperprobe.models.load import load_model
+from hyperprobe.models.word_level import WordModel
 from tests.tiny_models import WORDS
 
 # Punctuation stays with its word in two of the three vocabularies.
@@ -146,3 +149,16 @@ def refused(family: str, path: Path) -> str:
     text = str(error.value)
     assert "\n" not in text and len(text) < 400
     return text
+
+
+def load_word_model(name: str, scoring: str = "full") -> WordModel:
+    model = load_model(name, device="cpu", causal_scoring=scoring)  # type: ignore[arg-type]
+    assert isinstance(model, WordModel)
+    return model
+
+
+def ranked_scores(ranking: Ranking) -> np.ndarray:
+    """The scores that a ranking with all candidates at the top is of, in their order."""
+    scores = np.empty_like(ranking.top_score)
+    np.put_along_axis(scores, ranking.top, ranking.top_score, axis=1)
+    return scores
