@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # `make test CONSTRAINTS=` installs whatever versions pip takes.
 CONSTRAINTS ?= -c constraints.txt
+# Where it is set, each worker and each command that the tests start compiles every package anew.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-lowest docs dist benchmark clean
 

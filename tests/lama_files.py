@@ -12,10 +12,16 @@ from typing import Any
 from unittest import mock
 
 import h5py
+import numpy as np
+import pytest
 import torch
 
 from benchmarks.lama_reference import random_weights
+from hyperprobe.errors import UserError
 from hyperprobe.models import elmo_files, fconv_files, transformer_xl_files
+from hyperprobe.models.base import Ranking
+from hyperprobe.models.load import load_model
+from hyperprobe.models.word_level import WordModel
 from tests.tiny_models import WORDS
 
 # Punctuation stays with its word in two of the three vocabularies.
@@ -31,6 +37,8 @@ VOCABULARY = [
     "bird.",
     "well-fed",
 ]
+
+OLD = {"_use_new_zipfile_serialization": False}
 
 
 def save_fconv(
@@ -62,7 +70,7 @@ def save_fconv(
     }
     folder.mkdir(parents=True, exist_ok=True)
     with mock.patch.dict(sys.modules, {"fairseq": ModuleType("fairseq"), "fairseq.meters": meters}):
-        torch.save(content, folder / name, _use_new_zipfile_serialization=False)
+        torch.save(content, folder / name, **OLD)
     lines = [f"{word} {1000 - i}\n" for i, word in enumerate(words)]
     (folder / fconv_files.DICTIONARY).write_text("".join(lines), encoding="utf-8")
     return folder
@@ -90,13 +98,12 @@ def save_transformer_xl(folder: Path, seed: int = 1, **shape: int) -> Path:
         ]
         if i:
             weights[f"crit.out_projs.{i}"] = weights[f"transformer.word_emb.emb_projs.{i}"]
-    old = {"_use_new_zipfile_serialization": False}
-    torch.save(OrderedDict(weights), folder / transformer_xl_files.WEIGHTS, **old)
+    torch.save(OrderedDict(weights), folder / transformer_xl_files.WEIGHTS, **OLD)
     vocabulary = {
         "counter": Counter(words), "special": ["<eos>"], "lower_case": False, "eos_idx": 0,
         "idx2sym": words, "sym2idx": OrderedDict((word, i) for i, word in enumerate(words)),
     }  # fmt: skip
-    torch.save(vocabulary, folder / transformer_xl_files.VOCABULARY, **old)
+    torch.save(vocabulary, folder / transformer_xl_files.VOCABULARY, **OLD)
     return folder
 
 
@@ -133,3 +140,25 @@ def save_hdf5(path: Path, tables: dict[str, torch.Tensor]) -> None:
 
 
 SAVERS = {"fconv": save_fconv, "transformer-xl": save_transformer_xl, "elmo": save_elmo}
+
+
+def refused(family: str, path: Path) -> str:
+    """What is said of a model that is refused: one line."""
+    with pytest.raises(UserError) as error:
+        load_model(f"{family}:{path}", device="cpu")
+    text = str(error.value)
+    assert "\n" not in text and len(text) < 400
+    return text
+
+
+def load_word_model(name: str, scoring: str = "full") -> WordModel:
+    model = load_model(name, device="cpu", causal_scoring=scoring)  # type: ignore[arg-type]
+    assert isinstance(model, WordModel)
+    return model
+
+
+def ranked_scores(ranking: Ranking) -> np.ndarray:
+    """The scores that a ranking with all candidates at the top is of, in their order."""
+    scores = np.empty_like(ranking.top_score)
+    np.put_along_axis(scores, ranking.top, ranking.top_score, axis=1)
+    return scores

@@ -15,17 +15,18 @@ import pytest
 
 from hyperprobe.errors import UserError
 from hyperprobe.workers import in_order
+from tests.commands import end_of, fork, wait_until
 
 PATIENCE = 60.0
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks into /proc")
 
 
-def living(session: int) -> list[int]:
-    """The processes of a session that have not ended."""
+def living(group: int) -> list[int]:
+    """The processes of a group that have not ended."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if os.getsid(int(path.name)) == session:
+            if os.getpgid(int(path.name)) == group:
                 state = (path / "stat").read_text().rpartition(")")[2].split()[0]
                 found += [int(path.name)] if state not in "ZX" else []
     return found
@@ -40,9 +41,9 @@ def wait_for_workers(process: subprocess.Popen[str], number: int) -> list[int]:
     return workers
 
 
-def wait_for_the_end(session: int) -> None:
+def wait_for_the_end(group: int) -> None:
     deadline = time.monotonic() + PATIENCE
-    while living(session):
+    while living(group):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -125,17 +126,16 @@ def test_ctrl_c_ends_a_search_of_many_small_files(tmp_path: Path) -> None:
     text = "From the top of the hedge the robin sang and then carried a worm to its nest.\n" * 40
     for i in range(1500):
         (folder / f"{i}.txt").write_text(text)
-    process = start(
-        "-m", "hyperprobe", "contexts", "mine", str(folder), "--results", str(tmp_path),
-        "--diagnostic", "lm-diagnostic",
-    )  # fmt: skip
-    wait_for_workers(process, 2)
+    mine = ("contexts", "mine", str(folder), "--diagnostic", "lm-diagnostic")
+    process = fork(tmp_path, *mine)
+    os.setpgid(process, process)
+    wait_until(process, lambda: len(living(process)) > 2)
     asked = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130 and time.monotonic() - asked < 20
-    assert error.startswith("hyperprobe: interrupted") and error.count("\n") == 1
-    assert not living(process.pid)
+    os.killpg(process, signal.SIGINT)
+    assert end_of(process) == 130 and time.monotonic() - asked < 20
+    said = (tmp_path / "said.txt").read_text()
+    assert said.startswith("hyperprobe: interrupted") and said.count("\n") == 1
+    assert not living(process)
 
 
 def test_the_error_is_one_of_users() -> None:

@@ -63,9 +63,7 @@ def _opened(folder: Path) -> Index:
         found, text = one_row(path, database, BY_COLUMN, column)
         return str(found), str(text)
 
-    # A bucket is stored for just those documents that have it.
-    counts = np.diff(indptr)
-    return Index(folder, data, indices, indptr, counts, about["n_documents"], LONGEST, document)
+    return Index(folder, data, indices, indptr, None, about["n_documents"], LONGEST, document)
 
 
 # -- counting -------------------------------------------------------------------------------
@@ -186,10 +184,12 @@ def count_texts(texts: Sequence[str], first: int = 0) -> Counts:
 
 def _merge(counted: Sequence[Path], n_documents: int, folder: Path) -> None:
     """The tables, from the counts of all blocks: within a bucket in the order of the columns."""
-    lengths = np.zeros(N_BUCKETS, dtype=np.int64)
+    lengths = np.zeros(N_BUCKETS, dtype=np.int32)
     for path in counted:
-        lengths += np.bincount(np.load(path, mmap_mode="r")[0], minlength=N_BUCKETS)
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
+        buckets, n_with = np.unique(np.load(path, mmap_mode="r")[0], return_counts=True)
+        lengths[buckets] += n_with
+    indptr = np.zeros(N_BUCKETS + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
     n_stored = int(indptr[-1])
     if shutil.disk_usage(folder).free < BYTES_STORED * n_stored + indptr.nbytes:
         needed = (BYTES_STORED * n_stored + indptr.nbytes) >> 20
@@ -197,7 +197,7 @@ def _merge(counted: Sequence[Path], n_documents: int, folder: Path) -> None:
     np.save(folder / "indptr.npy", indptr)
     new: Any = partial(np.lib.format.open_memmap, mode="w+", shape=(n_stored,))
     data, indices = new(folder / "data.npy", dtype="f8"), new(folder / "indices.npy", dtype="i4")
-    free = indptr[:-1].copy()  # where the next document of each bucket goes
+    free = indptr[:-1]  # where the next document of each bucket goes
     for path in counted:
         rows = np.load(path)
         starts = np.flatnonzero(np.diff(rows[0], prepend=-1))

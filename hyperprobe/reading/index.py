@@ -28,34 +28,39 @@ Found = list[tuple[int, float]]  # (column, score), best first
 
 @dataclass(frozen=True)
 class Index:
-    """The table in the layout of scipy's `csr_array`, the documents that have each bucket, and
-    how to get a document, (id, text), by its column."""
+    """The table in the layout of scipy's `csr_array`, how many documents have each bucket (None:
+    those that it is stored for), and how to get a document, (id, text), by its column."""
 
     path: Path  # for messages
     data: Floats
     indices: NDArray[Any]
     indptr: NDArray[Any]
-    document_counts: NDArray[Any]
+    document_counts: NDArray[Any] | None
     n_documents: int
     longest: int
     document: Callable[[int], tuple[str, str]]
 
     def __post_init__(self) -> None:
-        sizes = len(self.indptr), len(self.indices), len(self.document_counts)
-        n_stored = len(self.data)
-        if sizes != (len(self.document_counts) + 1, n_stored, len(self.indptr) - 1) or (
-            int(self.indptr[0]) != 0 or int(self.indptr[-1]) != n_stored
+        n_stored, n_buckets, counts = len(self.data), len(self.indptr) - 1, self.document_counts
+        if (
+            len(self.indices) != n_stored
+            or (counts is not None and len(counts) != n_buckets)
+            or (int(self.indptr[0]), int(self.indptr[-1])) != (0, n_stored)
         ):
             raise UserError(f"{self.path}: its tables do not fit each other: it is damaged")
 
     def question(self, text: str) -> tuple[NDArray[np.int64], Floats]:
         """The buckets of a question, ascending, and their weights."""
-        n_buckets = len(self.document_counts)
+        n_buckets = len(self.indptr) - 1
         grams = ngrams(search_words(text), self.longest)
         counts = sorted(Counter(bucket(gram, n_buckets) for gram in grams).items())
         buckets = np.array([b for b, _ in counts], dtype=np.int64)
         tf = np.array([n for _, n in counts], dtype=float)
-        return buckets, np.log1p(tf) * idf(self.document_counts[buckets], self.n_documents)
+        if self.document_counts is None:
+            n_with = self.indptr[buckets + 1] - self.indptr[buckets]
+        else:
+            n_with = self.document_counts[buckets]
+        return buckets, np.log1p(tf) * idf(n_with, self.n_documents)
 
     def scores(self, text: str) -> Found:
         """All documents with a score above zero, the best first; equal ones as they were read."""

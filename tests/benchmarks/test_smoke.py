@@ -138,6 +138,7 @@ def test_start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
 def test_flat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setitem(flat.CASES, "items", (flat.items, 9))
+    monkeypatch.setattr(flat, "FEW", 9)
     monkeypatch.setattr(flat, "_words", lambda: [*CATEGORIES, "robin", "oak"])
     flat.main(["--case", "items", "9", str(tmp_path)])
     lines = capsys.readouterr().out.splitlines()

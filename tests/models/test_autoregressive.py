@@ -1,5 +1,7 @@
 """Causal and seq2seq scorers against the naive way: each text by itself, full log-softmax."""
 
+from copy import copy
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -107,15 +109,20 @@ class Naive:
         return log_probs_of(logits, ids[n_left:])
 
 
+naive_of = cache(Naive)
+load_once = cache(load_model)
+
+
 def load(folder: Path, scoring: str = "full") -> AutoregressiveModel:
-    model = load_model(str(folder), causal_scoring=scoring)  # type: ignore[arg-type]
+    """A copy that a test may change; its network is that of all, which none changes."""
+    model = copy(load_once(str(folder), causal_scoring=scoring))  # type: ignore[arg-type]
     assert isinstance(model, AutoregressiveModel)
     return model
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 def test_scores_equal_the_naive_ones(folder: Path, scoring: str):
-    naive = Naive(folder)
+    naive = naive_of(folder)
     expected = [[naive.score(c, word, scoring) for word in CANDIDATES.words] for c in CLOZES]
     model = load(folder, scoring)
     assert np.abs(model.score(CLOZES, CANDIDATES) - expected).max() < 1e-5
@@ -159,7 +166,7 @@ def test_ranks_are_those_of_the_continuations(one: Path):
 
 def test_the_open_vocabulary_is_every_token_that_can_follow(one: Path):
     model = load(one)
-    naive = Naive(one)
+    naive = naive_of(one)
     ranking, top = model.rank_open(CLOZES, ["bird"] * len(CLOZES), 5)
     scores = [naive.score(cloze, "bird", "continuation") for cloze in CLOZES]
     found = ranking.gold_rank > 0

@@ -1,5 +1,6 @@
 """The fast scorer against the naive one: one sentence at a time, full log-softmax."""
 
+from copy import copy
 from functools import cache
 from pathlib import Path
 
@@ -68,22 +69,34 @@ def folder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Path
     return tiny_models[request.param]
 
 
+@pytest.fixture(scope="module")
+def loaded(folder: Path) -> MaskedModel:
+    one = load_model(str(folder))
+    assert isinstance(one, MaskedModel)
+    return one
+
+
 @pytest.fixture
-def model(folder: Path) -> MaskedModel:
-    loaded = load_model(str(folder))
-    assert isinstance(loaded, MaskedModel)
-    return loaded
+def model(loaded: MaskedModel) -> MaskedModel:
+    """A copy that a test may change; its network is that of all, which none changes."""
+    return copy(loaded)
 
 
-def test_scores_equal_the_naive_ones(folder: Path, model: MaskedModel):
+@pytest.fixture(scope="module")
+def expected(loaded: MaskedModel) -> np.ndarray:
+    """The model's scores, as it asks by itself."""
+    return loaded.score(clozes(), CANDIDATES)
+
+
+def test_scores_equal_the_naive_ones(folder: Path, expected: np.ndarray):
     naive = [[naive_score(folder, cloze, word) for word in CANDIDATES.words] for cloze in clozes()]
-    assert np.abs(model.score(clozes(), CANDIDATES) - naive).max() < 1e-5
+    assert np.abs(expected - naive).max() < 1e-5
     # The candidates are not all alike, or the comparison would show nothing.
     assert np.ptp(naive, axis=1).min() > 0.5
 
 
 @pytest.mark.parametrize("pll", ["original", "all-masked"])
-def test_the_other_pseudo_log_likelihoods(folder: Path, pll: Pll):
+def test_the_other_pseudo_log_likelihoods(folder: Path, expected: np.ndarray, pll: Pll):
     naive = [
         [naive_score(folder, cloze, word, pll) for word in CANDIDATES.words]
         for cloze in clozes()[1:5]
@@ -94,7 +107,7 @@ def test_the_other_pseudo_log_likelihoods(folder: Path, pll: Pll):
     assert model.describe()["pll"] == pll
     # They differ from the default in words of several pieces, and only there.
     several = np.array([len(model.pieces(word)) > 1 for word in CANDIDATES.words])
-    off = np.abs(scores - load_model(str(folder)).score(clozes()[1:5], CANDIDATES))
+    off = np.abs(scores - expected[1:5])
     assert off[:, several].max() > 1e-3 and off[0, ~several].max() < 1e-5
 
 
@@ -181,8 +194,9 @@ def test_several_piece_candidates_are_really_asked(model: MaskedModel):
 
 
 @pytest.mark.parametrize("token_budget", [1, 20, 10_000])
-def test_order_and_batch_size_change_nothing(model: MaskedModel, token_budget: int):
-    expected = model.score(clozes(), CANDIDATES)
+def test_order_and_batch_size_change_nothing(
+    model: MaskedModel, expected: np.ndarray, token_budget: int
+):
     model.token_budget = token_budget
     backwards = model.score(clozes()[::-1], CANDIDATES)[::-1]
     assert np.abs(backwards - expected).max() < 1e-5
@@ -190,9 +204,11 @@ def test_order_and_batch_size_change_nothing(model: MaskedModel, token_budget: i
     assert np.abs(model.score(clozes(), turned)[:, ::-1] - expected).max() < 1e-5
 
 
-def test_ranks_are_those_of_the_scores(model: MaskedModel, monkeypatch: pytest.MonkeyPatch):
+def test_ranks_are_those_of_the_scores(
+    model: MaskedModel, expected: np.ndarray, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("hyperprobe.models.masked.BLOCK_NUMBERS", 2 * len(CANDIDATES))
-    scores = model.score(clozes(), CANDIDATES)
+    scores = expected
     model.max_rows = 2
     gold = [0, 1, None, 3, 4, 5]
     ranking = model.rank(clozes(), CANDIDATES, gold, 3)
@@ -245,9 +261,8 @@ def test_the_head_sees_the_slots_alone(model: MaskedModel):
 
 
 def test_running_out_of_memory_halves_the_batch(
-    model: MaskedModel, monkeypatch: pytest.MonkeyPatch
+    model: MaskedModel, expected: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ):
-    expected = model.score(clozes(), CANDIDATES)
     original = model._slot_log_probs
 
     def small_memory(rows: list) -> torch.Tensor:
@@ -286,8 +301,8 @@ def test_bad_texts_and_words_are_named(model: MaskedModel, tiny_models: dict[str
         bert.score(clozes(), CandidateSet(("鳥",)))
 
 
-def test_bf16_is_close(folder: Path):
-    exact = load_model(str(folder)).score(clozes(), CANDIDATES)
+def test_bf16_is_close(folder: Path, expected: np.ndarray):
     half = load_model(str(folder), dtype="bf16")
     assert half.describe()["dtype"] == "bfloat16"
-    assert np.abs(half.score(clozes(), CANDIDATES) - exact).max() < 0.05 * np.abs(exact).max()
+    off = np.abs(half.score(clozes(), CANDIDATES) - expected).max()
+    assert off < 0.05 * np.abs(expected).max()

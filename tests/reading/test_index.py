@@ -14,7 +14,7 @@ import pytest
 
 from hyperprobe.errors import UserError
 from hyperprobe.reading import build, texts
-from hyperprobe.reading.answers import check_documents
+from hyperprobe.reading.answers import RetrieveRead, check_documents
 from hyperprobe.reading.build import open_or_build
 from hyperprobe.reading.drqa_index import open_drqa
 from hyperprobe.reading.index import Index
@@ -75,11 +75,10 @@ def test_scores_are_those_of_a_hand_computation(tmp_path: Path):
         assert index.document(1) == ("b", TEXTS["b"])
 
 
-def test_drqas_index_gives_its_scores(shared: Path, tmp_path: Path):
+def test_drqas_index_gives_its_scores(shared: Path, unpacked: Path, tmp_path: Path):
     folder = shared / "lama_models/drqa"
     expected = json.loads((folder / "expected.json").read_text())["retriever"]
-    files = check_documents(folder)
-    read = open_drqa(files[0], tmp_path / "unpacked")
+    read = RetrieveRead(folder, folder / "reader.mdl", unpacked).index
     built = open_or_build([folder / "documents.jsonl"], tmp_path / "built")
     assert len(read.data) == len(built.data) == expected["stored_values"]
     for query in expected["queries"]:

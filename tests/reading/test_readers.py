@@ -67,11 +67,11 @@ def test_drqas_reader_gives_its_scores(kind: str, shared: Path):
 
 
 def test_both_steps_give_drqas_answers(
-    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared: Path, unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ):
     folder = shared / "lama_models/drqa"
     expected = json.loads((folder / "expected.json").read_text())
-    found = RetrieveRead(folder, folder / "reader_no_annotations.mdl", tmp_path, CPU)
+    found = RetrieveRead(folder, folder / "reader_no_annotations.mdl", unpacked, CPU)
     asked = expected["pipeline_no_annotations_simple_tokenizer"]
     assert {one["max_len"] for one in asked} == {1, 15}
     for one in asked:

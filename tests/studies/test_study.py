@@ -213,6 +213,11 @@ def test_the_files_in_the_documentation_are_studies(tmp_path: Path):
 # -- faults --------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
 def start(path: Path, results: Path, limit: int = 0) -> int:
     """The study's command in a fork: its process id. What it says goes beside `results`."""
     return fork(path.parent, "study", path.name, "--results", str(results), limit=limit)
@@ -222,23 +227,22 @@ def cells_of(results: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in results.glob("*/cells/*.parquet")}
 
 
-def read_metrics(results: Path) -> pd.DataFrame:
-    (path,) = results.glob("study-mine-*/metrics.csv")
-    return pd.read_csv(path)
-
-
-def test_kills_at_random_moments_lose_nothing(models: list[str], tmp_path: Path):
-    path = write_study(tmp_path, models[:2])
+@pytest.fixture(scope="module")
+def whole(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, float]:
+    """A study of two models on two sets that ends, its run, and how many seconds that took."""
+    folder = tmp_path_factory.mktemp("whole")
+    path = write_study(folder, models[:2])
     began = time.monotonic()
-    assert end_of(start(path, tmp_path / "whole")) == 0
-    took = time.monotonic() - began
-    whole = read_metrics(tmp_path / "whole")
-    results = tmp_path / "killed"
+    return path, ask(path, folder / "results").folder, time.monotonic() - began
+
+
+def test_kills_at_random_moments_lose_nothing(whole: tuple[Path, Path, float], results: Path):
+    study_file, run, took = whole
     moments = random.Random(0)
     seen: dict[Path, int] = {}
     n_kills = 0
     for _ in range(4):
-        child = start(path, results)
+        child = start(study_file, results)
         time.sleep(moments.uniform(0, took / 2))
         os.kill(child, signal.SIGKILL)
         n_kills += end_of(child) == -signal.SIGKILL
@@ -246,16 +250,15 @@ def test_kills_at_random_moments_lose_nothing(models: list[str], tmp_path: Path)
         assert all(now[path] == when for path, when in seen.items())  # none lost, none redone
         seen = now
     assert n_kills >= 2
-    assert end_of(start(path, results)) == 0
+    assert end_of(start(study_file, results)) == 0
     done = cells_of(results)
     assert all(done[path] == when for path, when in seen.items())
     # Two models and the vectors on two sets; and what killed writers left is gone.
     assert len(done) == 6 and not list(results.rglob("*.partial"))
-    pd.testing.assert_frame_equal(read_metrics(results), whole)
+    assert (results / run.name / "metrics.csv").read_bytes() == (run / "metrics.csv").read_bytes()
 
 
-def test_ctrl_c_in_a_study(models: list[str], tmp_path: Path):
-    results = tmp_path / "results"
+def test_ctrl_c_in_a_study(models: list[str], results: Path, tmp_path: Path):
     path = write_study(tmp_path, models)
     child = start(path, results)
     wait_until(child, lambda: cells_of(results))
@@ -266,19 +269,17 @@ def test_ctrl_c_in_a_study(models: list[str], tmp_path: Path):
     assert not list(results.rglob("run.json"))
 
 
-def test_a_full_disk(models: list[str], tmp_path: Path):
+def test_a_full_disk(whole: tuple[Path, Path, float], results: Path):
     """Files of at most some kilobytes stand for a disk that runs full in the middle."""
-    path = write_study(tmp_path, models[:1])
-    whole = ask(path, tmp_path / "whole").folder
-    largest_cell = max(cell.stat().st_size for cell in whole.parent.glob("study/cells/*"))
-    assert (whole / "predictions.parquet").stat().st_size > largest_cell
-    results = tmp_path / "results"
-    assert end_of(start(path, results, limit=largest_cell)) == 2
-    said = (tmp_path / "said.txt").read_text()
+    study_file, run, _ = whole
+    largest_cell = max(cell.stat().st_size for cell in run.parent.glob("study/cells/*"))
+    assert (run / "predictions.parquet").stat().st_size > largest_cell
+    assert end_of(start(study_file, results, limit=largest_cell)) == 2
+    said = (study_file.parent / "said.txt").read_text()
     assert said.count("\n") == 2 and "cannot write" in said and "free some space" in said
     kept = cells_of(results)
     assert kept and not list(results.rglob("*.partial")) and not list(results.rglob("run.json"))
-    assert end_of(start(path, results)) == 0
+    assert end_of(start(study_file, results)) == 0
     again = cells_of(results)
     assert all(again[path] == when for path, when in kept.items())
 

@@ -35,16 +35,17 @@ from hyperprobe.runs.read import read_run
 from tests.commands import end_of, fork
 from tests.conftest import Within
 
-STEPS_PER_EPOCH = net.STEPS_PER_EPOCH
+STEPS_PER_EPOCH, N_HIDDEN = net.STEPS_PER_EPOCH, net.N_HIDDEN
 ANALYSES = ("layers", "control-task", "code-length")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def short_training():
-    """Two epochs of few steps: here it does not matter how well the nets learn."""
+    """Two epochs of few steps of small nets: here it does not matter how well they learn."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(net, "MAX_EPOCHS", 2)
         patch.setattr(net, "STEPS_PER_EPOCH", 3)
+        patch.setattr(net, "N_HIDDEN", 30)
         yield patch
 
 
@@ -195,6 +196,7 @@ def test_the_paper_s_finding_on_the_embedded_model(
     shown = represent(EMBEDDED, folds, tmp_path)
     short_training.setattr(net, "MAX_EPOCHS", 20)
     short_training.setattr(net, "STEPS_PER_EPOCH", STEPS_PER_EPOCH)
+    short_training.setattr(net, "N_HIDDEN", N_HIDDEN)
     # The finding is of the net: the logistic regression on all these features takes longer.
     short_training.setattr(answers, "logistic_log_odds", lambda _, __, of: 0.0 * of.label)
     accuracy = {}

@@ -21,11 +21,11 @@ from hyperprobe.models.masked import MaskedModel
 from hyperprobe.models.reference_tokens import reference_tokenise
 from hyperprobe.probes.lama.metrics import add_filtered_rank, summarise_facts
 from hyperprobe.probes.lama.predictions import predict_facts, predict_freq
-from hyperprobe.probes.lama.protocol import Fact, select
+from hyperprobe.probes.lama.protocol import Fact, Vocabulary, select
 from hyperprobe.probes.lama.sources import Relation, load_relations, load_sources
 from hyperprobe.probes.lama.vocabulary import make_vocabulary, read_words
 
-BATCH, TOP = 32, 10_000
+BATCH, TOP = 8, 10_000
 ROWS = 60  # of a relation; of each of T-REx's 16, a third
 
 
@@ -59,6 +59,18 @@ def model() -> MaskedModel:
     assert rule is not None
     asked.tokenise_by(rule)
     return asked
+
+
+@pytest.fixture(scope="module")
+def words(model: MaskedModel) -> list[str]:
+    from tests.conftest import SHARED
+
+    return read_words(SHARED / "lama" / "vocab" / "common_vocab_cased.txt")
+
+
+@pytest.fixture(scope="module")
+def vocabulary(model: MaskedModel, words: list[str]) -> Vocabulary:
+    return make_vocabulary(words, [model], lowercase=False)
 
 
 def reference_input(tokenizer: BertTokenizer, sentences: list[str]) -> tuple[list[int], list[int]]:
@@ -152,10 +164,13 @@ def some_rows(relation: Relation, folder: Path, n_rows: int = ROWS) -> Relation:
 
 @pytest.mark.parametrize("source", ["trex", "google-re", "squad"])
 def test_raw_ranks_are_those_of_the_reference_protocol(
-    model: MaskedModel, shared: Path, source: str, tmp_path: Path
+    model: MaskedModel,
+    words: list[str],
+    vocabulary: Vocabulary,
+    shared: Path,
+    source: str,
+    tmp_path: Path,
 ):
-    words = read_words(shared / "lama" / "vocab" / "common_vocab_cased.txt")
-    vocabulary = make_vocabulary(words, [model], lowercase=False)
     assert len(vocabulary.candidates) == len(words)
     relations = load_relations(source, shared / "lama")
     assert len(relations) == {"trex": 16, "google-re": 1, "squad": 1}[source]
@@ -175,11 +190,9 @@ def test_raw_ranks_are_those_of_the_reference_protocol(
 
 
 def test_sentence_pairs_rank_as_in_the_reference_protocol(
-    model: MaskedModel, shared: Path, tmp_path: Path
+    model: MaskedModel, words: list[str], vocabulary: Vocabulary, shared: Path, tmp_path: Path
 ):
     """The death places by their own sentences, of which 338 of 766 rows have two."""
-    words = read_words(shared / "lama" / "vocab" / "common_vocab_cased.txt")
-    vocabulary = make_vocabulary(words, [model], lowercase=False)
     (places,) = load_sources(["google-re"], shared / "lama", ["place_of_death"])
     relation = some_rows(replace(places, template=None), tmp_path)
     facts, _ = select(relation, vocabulary)
@@ -197,10 +210,9 @@ def test_sentence_pairs_rank_as_in_the_reference_protocol(
     assert (joined != theirs)[pairs].any()
 
 
-def test_freq_on_the_real_death_places_is_as_published(model: MaskedModel, shared: Path):
-    words = read_words(shared / "lama" / "vocab" / "common_vocab_cased.txt")
+def test_freq_on_the_real_death_places_is_as_published(vocabulary: Vocabulary, shared: Path):
     (relation,) = load_sources(["google-re"], shared / "lama", ["place_of_death"])
-    facts, counts = select(relation, make_vocabulary(words, [model], lowercase=False))
+    facts, counts = select(relation, vocabulary)
     assert (counts["n_rows"], counts["n_repeated"], counts["n_facts"]) == (766, 1, 765)
     metrics = summarise_facts(add_filtered_rank(predict_freq(relation, facts)))
     raw = metrics[(metrics["relation"] == "place_of_death") & (metrics["ranking"] == "raw")]

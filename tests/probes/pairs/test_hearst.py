@@ -11,7 +11,7 @@ from hyperprobe.probes.pairs.files import read_pairs
 from hyperprobe.probes.pairs.hearst import PatternCounts
 from hyperprobe.probes.pairs.metrics import ALL, Pairs, metric_rows
 from hyperprobe.probes.pairs.scoring import ask
-from hyperprobe.statistics import weighted
+from hyperprobe.statistics import intervals, weighted
 
 ROWS = [("robin", "bird", 4), ("trout", "fish", 6), ("fish", "animal", 3), ("robin", "animal", 1)]
 ROWS += [("red_oak", "tree", 2), ("robin", "bird", 1)]
@@ -117,7 +117,8 @@ def released() -> PatternCounts:
 def test_the_originals_numbers(
     released: PatternCounts, shared: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(weighted, "N_SAMPLES", 2)  # no interval is looked at
+    for module, number in ((weighted, "N_SAMPLES"), (intervals, "N_RESAMPLES")):
+        monkeypatch.setattr(module, number, 2)  # no interval is looked at
     pairs = read_pairs(shared / "sets" / f"{name}.tsv")
     frame = ask(released.score, pairs)
     for i, measure in enumerate(("count", "ppmi", "svd-ppmi")):
