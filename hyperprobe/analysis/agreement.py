@@ -71,15 +71,9 @@ def category_scores(predictions: pd.DataFrame) -> pd.DataFrame:
         closed = asked[asked["probe"].isin(("singular", "plural"))]
         for (probe, hypernym), part in closed.groupby(["probe", "hypernym"], sort=False):
             row = {"diagnostic": diagnostic, "model": model, "probe": probe, "hypernym": hypernym}
-            for column in columns:
-                rows.append(
-                    row
-                    | {
-                        "category": column.removeprefix(SCORE),
-                        "n_items": len(part),
-                        "score": part[column].mean(),
-                    }
-                )
+            for column, score in part[columns].mean().items():
+                category = str(column).removeprefix(SCORE)
+                rows.append(row | {"category": category, "n_items": len(part), "score": score})
     return pd.DataFrame(rows)
 
 
