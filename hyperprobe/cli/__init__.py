@@ -56,6 +56,9 @@ def main() -> None:
     # Most objects are of imported modules and stay: looking through them takes a second.
     gc.set_threshold(100_000, 50, 50)
     atexit.register(gc.freeze)  # (so does looking through them all once more at the end)
+    # Threads of torch that wait for each other give up their core: where another process needs
+    # it, a small model otherwise takes ten times as long.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     be_quiet(False)
     try:
         _check_arguments(sys.argv[1:])
