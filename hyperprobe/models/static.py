@@ -88,7 +88,7 @@ class StaticModel:
         rows = np.array([self.vectors.key_to_index.get(word, -1) for word in words], dtype=int)
         table[rows >= 0] = self.vectors.vectors[rows[rows >= 0]]
         unknown = []
-        for i in np.flatnonzero(rows < 0):
+        for i in np.flatnonzero(rows < 0).tolist():
             vector = self._vector(words[i])
             if vector is None:
                 unknown.append(words[i])
