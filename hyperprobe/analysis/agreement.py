@@ -50,7 +50,7 @@ def agreement(predictions: pd.DataFrame) -> pd.DataFrame:
             row: dict[str, Any] = {"diagnostic": diagnostic, "model": model, "category": category}
             row |= {"n_items": len(part)}
             for suffix in (RAW, CALIBRATED):
-                one, many = part[f"singular{suffix}"], part[f"plural{suffix}"]
+                one, many = (part[f"{name}{suffix}"].to_numpy() for name in ("singular", "plural"))
                 shares = (one * many, one * (1 - many), (1 - one) * many, (1 - one) * (1 - many))
                 for name, share_of in zip(OUTCOMES, shares, strict=True):
                     row |= share_columns(f"{name}{suffix}", share_of)
@@ -69,17 +69,12 @@ def category_scores(predictions: pd.DataFrame) -> pd.DataFrame:
     for diagnostic, model, asked in each_model(predictions):
         columns = [c for c in asked.columns if c.startswith(SCORE) and asked[c].notna().any()]
         closed = asked[asked["probe"].isin(("singular", "plural"))]
-        for (probe, hypernym), part in closed.groupby(["probe", "hypernym"], sort=False):
+        parts = closed.groupby(["probe", "hypernym"], sort=False)[columns]
+        for (probe, hypernym), part in parts:
             row = {"diagnostic": diagnostic, "model": model, "probe": probe, "hypernym": hypernym}
-            for column in columns:
-                rows.append(
-                    row
-                    | {
-                        "category": column.removeprefix(SCORE),
-                        "n_items": len(part),
-                        "score": part[column].mean(),
-                    }
-                )
+            for column, score in part.mean().items():
+                category = str(column).removeprefix(SCORE)
+                rows.append(row | {"category": category, "n_items": len(part), "score": score})
     return pd.DataFrame(rows)
 
 

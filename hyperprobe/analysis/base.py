@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pandas as pd
 
 from hyperprobe.analysis.corpus_counts import CorpusCounts
+from hyperprobe.analysis.outcomes import Outcomes, each_outcome
 from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.options import Article
 from hyperprobe.render.document import Picture
@@ -33,6 +35,11 @@ class Material:
     sets: Mapping[str, DiagnosticSet] = field(default_factory=dict)
     false: Mapping[tuple[str, str], str] = field(default_factory=dict)
     seed: int = 0
+
+    @cached_property
+    def scored(self) -> Outcomes:
+        """The outcomes of each model on the items that it can score."""
+        return each_outcome(self.predictions, scored=True)
 
     @property
     def has_variants(self) -> bool:

@@ -43,11 +43,9 @@ class CorpusCounts:
     pairs: pd.DataFrame
     models: tuple[str, ...] | None = None
 
-    def about(self, predictions: pd.DataFrame) -> pd.DataFrame:
-        """The predictions of the models that these counts are about."""
-        if self.models is None:
-            return predictions
-        return predictions[predictions["model"].isin(self.models)]
+    def is_about(self, model: str) -> bool:
+        """Whether these counts say something of the model."""
+        return self.models is None or model in self.models
 
 
 def embedded_counts() -> CorpusCounts:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kruskal, shapiro
+from scipy.stats import kruskal, rankdata, shapiro
 
 from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.corpus_counts import CorpusCounts
-from hyperprobe.analysis.outcomes import each_outcome, probe_name, titled
+from hyperprobe.analysis.outcomes import Outcomes, probe_name, titled
 from hyperprobe.names import CONTROL, is_baseline
 from hyperprobe.probes.zero_shot.metrics import FREQUENCY_BANDS
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW
@@ -51,7 +51,7 @@ WITHIN = (
 SHAPIRO_LEAST = 3  # scipy's test needs this many values
 
 
-def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = ()) -> pd.DataFrame:
+def frequency_test(outcomes: Outcomes, sources: Sequence[CorpusCounts] = ()) -> pd.DataFrame:
     """One row per (source, diagnostic, model, probe): the two groups and their tests.
 
     Recognised is right, calibrated; items that the model cannot score are left out.
@@ -70,11 +70,13 @@ def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = 
     `control_superiority_within` is that of the model's control prompt, the noun alone.
     """
     rows = []
-    for source, diagnostic, model, table in _with_counts(predictions, sources):
+    for source, diagnostic, model, table in _with_counts(outcomes, sources):
         for probe in PROBES:
             known = table.dropna(subset=[f"{probe}{CALIBRATED}", "count"])
-            alone = known[f"{probe}{CALIBRATED}"] == 1  # (where gold ties it is not recognised)
-            groups = [known["count"][some].to_numpy(float) for some in (alone, ~alone)]
+            counts = known["count"].to_numpy(float)
+            # (where gold ties it is not recognised)
+            alone = (known[f"{probe}{CALIBRATED}"] == 1).to_numpy()
+            groups = [counts[some] for some in (alone, ~alone)]
             if min(map(len, groups)) == 0:
                 continue
             row: dict[str, Any] = {"source": source, "diagnostic": diagnostic, "model": model}
@@ -84,7 +86,7 @@ def frequency_test(predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = 
                 row[f"mean_{name}"] = values.mean()
                 row[f"median_{name}"] = float(np.median(values))
                 row[f"shapiro_p_{name}"] = _shapiro_p(values)
-            within = _within(known["count"], alone, known["hypernym"])
+            within = _within(counts, alone, known["hypernym"].to_numpy(str))
             rows.append({**row, **_kruskal(*groups), **within})
     return _beside_control(with_holm(pd.DataFrame(rows))) if rows else pd.DataFrame()
 
@@ -118,31 +120,28 @@ def _kruskal(first: np.ndarray, second: np.ndarray) -> dict[str, float]:
     }
 
 
-def _pairs(counts: pd.Series, recognised: pd.Series) -> np.ndarray:
-    """Of all pairs of a recognised and another item, whether the former is more frequent."""
-    return more(counts[recognised].to_numpy()[:, None], counts[~recognised].to_numpy()).ravel()
-
-
-def _within(counts: pd.Series, recognised: pd.Series, categories: pd.Series) -> dict[str, float]:
+def _within(counts: np.ndarray, recognised: np.ndarray, categories: np.ndarray) -> dict[str, float]:
     """The comparison of the two groups category by category, over those that have both."""
-    both = recognised.groupby(categories).transform("nunique") == 2
-    if not both.any():
+    above, ranks = [], np.full(len(counts), np.nan)
+    for category in np.unique(categories):
+        own = categories == category
+        part, is_right = counts[own], recognised[own]
+        if is_right.any() and not is_right.all():
+            # Of all pairs of a recognised and another item, whether the former is more frequent.
+            above.append(more(part[is_right][:, None], part[~is_right]).ravel())
+            ranks[own] = (rankdata(part) - 0.5) / len(part)
+    if not above:
         return dict.fromkeys(WITHIN, math.nan)
-    counts, recognised, categories = counts[both], recognised[both], categories[both]
-    above = [_pairs(part, recognised[part.index]) for _, part in counts.groupby(categories)]
     each = [100 * part.mean() for part in above]
     over = interval_over_clusters(each, range(len(each)), differences=True)
-    by_category = counts.groupby(categories)
-    ranks = (by_category.rank() - 0.5) / by_category.transform("size")
-    tested = _kruskal(ranks[recognised].to_numpy(float), ranks[~recognised].to_numpy(float))
+    both = ~np.isnan(ranks)
+    tested = _kruskal(ranks[both & recognised], ranks[both & ~recognised])
     superiority = 100 * float(np.concatenate(above).mean())
     values = (superiority, over.low, over.high, tested["kruskal_p"])
     return dict(zip(WITHIN, values, strict=True))
 
 
-def frequency_curve(
-    predictions: pd.DataFrame, sources: Sequence[CorpusCounts] = ()
-) -> pd.DataFrame:
+def frequency_curve(outcomes: Outcomes, sources: Sequence[CorpusCounts] = ()) -> pd.DataFrame:
     """Accuracy (percent, Wilson interval) by frequency band: one row per band of each model.
 
     Raw and `_calibrated`, over those of the band's `n_items` that the model can score.
@@ -151,7 +150,7 @@ def frequency_curve(
     `band` is their order, `from` and `to` their ends, [from, to).
     """
     rows = []
-    for source, diagnostic, model, table in _with_counts(predictions, sources):
+    for source, diagnostic, model, table in _with_counts(outcomes, sources):
         edges = FREQUENCY_BANDS if source == WORDFREQ else COUNT_BANDS
         value = table["zipf"] if source == WORDFREQ else table["count"]
         bands = np.searchsorted(edges, value.to_numpy(float), side="right") - 1
@@ -170,14 +169,14 @@ def frequency_curve(
 
 
 def _with_counts(
-    predictions: pd.DataFrame, sources: Sequence[CorpusCounts]
+    outcomes: Outcomes, sources: Sequence[CorpusCounts]
 ) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
     """(source, diagnostic, model, outcomes with a `count` column)."""
-    for diagnostic, model, table in each_outcome(predictions, scored=True):
+    for diagnostic, model, table in outcomes:
         if table["zipf"].notna().any():
             yield WORDFREQ, diagnostic, model, table.assign(count=10 ** table["zipf"])
         for counts in sources:
-            if counts.words is not None and (counts.models is None or model in counts.models):
+            if counts.words is not None and counts.is_about(model):
                 found = table["hyponym"].map(counts.words)
                 yield counts.source, diagnostic, model, table.assign(count=found)
 
@@ -290,10 +289,10 @@ def _of_control(row: pd.Series) -> str:
 
 
 def _compute(material: Material) -> dict[str, pd.DataFrame]:
-    predictions, counts = material.predictions, material.counts
+    outcomes, counts = material.scored, material.counts
     return {
-        "frequency": frequency_test(predictions, counts),
-        "frequency_curve": frequency_curve(predictions, counts),
+        "frequency": frequency_test(outcomes, counts),
+        "frequency_curve": frequency_curve(outcomes, counts),
     }
 
 

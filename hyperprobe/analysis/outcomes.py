@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from hyperprobe.probes.zero_shot.tables import PROBE_NAMES
 from hyperprobe.render.table import format_p_value
 from hyperprobe.statistics.stratified import ALPHA
 
+Outcomes = Sequence[tuple[str, str, pd.DataFrame]]  # of each (diagnostic, model)
 PROBES = ("singular", "plural", "paired_singular_plural", "contextual")
 
 
@@ -34,14 +35,16 @@ def each_model(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFra
 
 def each_outcome(
     predictions: pd.DataFrame, scored: bool = False
-) -> Iterator[tuple[str, str, pd.DataFrame]]:
+) -> list[tuple[str, str, pd.DataFrame]]:
     """(diagnostic, model, outcomes): with `hyponym`, `hypernym`, `synset` and `zipf` added.
 
     Items that a model cannot score are wrong; with `scored`, they have no outcome.
     """
-    for diagnostic, model, rows in each_model(predictions):
-        right = scored_outcomes(rows) if scored else outcome_table(rows)
-        yield diagnostic, model, with_items(right, rows)
+    make = scored_outcomes if scored else outcome_table
+    return [
+        (diagnostic, model, with_items(make(rows), rows))
+        for diagnostic, model, rows in each_model(predictions)
+    ]
 
 
 def scored_outcomes(rows: pd.DataFrame) -> pd.DataFrame:

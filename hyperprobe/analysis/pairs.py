@@ -14,7 +14,7 @@ import pandas as pd
 
 from hyperprobe.analysis.base import Analysis, Frames, Material
 from hyperprobe.analysis.corpus_counts import PATTERNS, CorpusCounts
-from hyperprobe.analysis.outcomes import PROBES, each_outcome, is_shown, points, probe_name, titled
+from hyperprobe.analysis.outcomes import PROBES, Outcomes, is_shown, points, probe_name, titled
 from hyperprobe.probes.zero_shot.outcomes import CALIBRATED, RAW
 from hyperprobe.probes.zero_shot.tables import PROBE_NAMES, largest_set, raw_and_calibrated
 from hyperprobe.render.charts import dots, legend, name_rows, percent_axis, short_name
@@ -35,9 +35,7 @@ from hyperprobe.statistics.columns import difference_columns, share_columns
 from hyperprobe.statistics.stratified import with_holm
 
 
-def pair_effect(
-    predictions: pd.DataFrame, sources: Sequence[CorpusCounts], seed: int = 0
-) -> pd.DataFrame:
+def pair_effect(outcomes: Outcomes, sources: Sequence[CorpusCounts], seed: int = 0) -> pd.DataFrame:
     """Accuracy (percent) on pairs that a corpus has in a pattern and on the others.
 
     One row per (source, pattern, diagnostic, model, probe): `n_seen`, `mean_count` (occurrences
@@ -52,7 +50,9 @@ def pair_effect(
         columns = [name for name in PATTERNS if name in source.pairs]
         counts = source.pairs.set_index(["hyponym", "hypernym"])[columns]
         counts = counts.assign(any=counts.sum(axis=1))
-        for diagnostic, model, table in each_outcome(source.about(predictions), scored=True):
+        for diagnostic, model, table in outcomes:
+            if not source.is_about(model):
+                continue
             pairs = pd.MultiIndex.from_frame(table[["hyponym", "hypernym"]])
             found = counts.reindex(pairs).set_axis(table.index)
             for pattern in (*columns, "any") if len(columns) > 1 else columns:
@@ -180,7 +180,7 @@ def _sentence(model: str, rows: pd.DataFrame) -> str:
 
 
 def _compute(material: Material) -> dict[str, pd.DataFrame]:
-    return {"pairs": pair_effect(material.predictions, material.counts, material.seed)}
+    return {"pairs": pair_effect(material.scored, material.counts, material.seed)}
 
 
 ANALYSIS = Analysis(

@@ -70,8 +70,7 @@ def each_asked(
     All are in one order of items, and indexed by them.
     """
     for (diagnostic, model), rows in asked.groupby(["diagnostic", "model"], sort=False):
-        tables = {
-            str(variant): part.set_index("item", drop=False).rename_axis(None).sort_index()
-            for variant, part in rows.groupby("variant", sort=False)
-        }
+        in_order = rows.set_index("item", drop=False).rename_axis(None).sort_index()
+        parts = dict(list(in_order.groupby("variant")))
+        tables = {str(variant): parts[variant] for variant in rows["variant"].unique()}
         yield {"diagnostic": str(diagnostic), "model": str(model)}, tables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -77,33 +78,35 @@ def _open(folder: Path | None) -> Any:
 class _Index(Mapping[str, dict[str, list[int]]]):
     """Lemma -> part of speech -> offsets of its synsets, of the index files `texts`.
 
-    A lemma's lines are parsed when it is asked: nltk's own map of all 155,000 takes a second.
+    A lemma's lines are found and parsed when it is asked: nltk's own map of all 155,000 takes a
+    second.
     """
 
     def __init__(self, texts: Iterable[str], satellites: Container[int]) -> None:
         self._satellites = satellites  # adjectives that nltk has under "s", too
-        self._lines: dict[str, list[str]] = {}
-        for line in chain.from_iterable(text.splitlines() for text in texts):
-            if not line.startswith(" "):  # (the licence)
-                self._lines.setdefault(line[: line.index(" ")], []).append(line)
+        # Each file is in the order of its lemmas, behind a licence of indented lines.
+        self._files = [[ln for ln in text.splitlines() if ln[0] != " "] for text in texts]
 
     def __getitem__(self, lemma: str) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for line in self._lines[lemma]:
-            _, part, n_synsets, *others = line.split()
+        for lines in self._files:
+            start = bisect_left(lines, f"{lemma} ")
+            if start == len(lines) or not lines[start].startswith(f"{lemma} "):
+                continue
+            _, part, n_synsets, *others = lines[start].split()
             found[part] = [int(offset) for offset in others[-int(n_synsets) :]]
             if part == "a":
                 found["s"] = [offset for offset in found["a"] if offset in self._satellites]
+        if not found:
+            raise KeyError(lemma)
         return found
 
-    def __contains__(self, lemma: object) -> bool:
-        return lemma in self._lines
-
     def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
+        lines = chain.from_iterable(self._files)
+        return iter(dict.fromkeys(line[: line.index(" ")] for line in lines))
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return sum(1 for _ in self)
 
 
 def _check_files(folder: Path, source: Path) -> None:

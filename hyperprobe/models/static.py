@@ -85,11 +85,13 @@ class StaticModel:
         Any case will do.
         """
         table = np.zeros((len(words), self.vectors.vector_size), dtype=np.float32)
+        rows = np.array([self.vectors.key_to_index.get(word, -1) for word in words], dtype=int)
+        table[rows >= 0] = self.vectors.vectors[rows[rows >= 0]]
         unknown = []
-        for i, word in enumerate(words):
-            vector = self._vector(word)
+        for i in np.flatnonzero(rows < 0).tolist():
+            vector = self._vector(words[i])
             if vector is None:
-                unknown.append(word)
+                unknown.append(words[i])
             else:
                 table[i] = vector
         return table, unknown
@@ -121,17 +123,19 @@ class StaticModel:
         has none, or that is the subject itself (its own nearest word).
         """
         subjects = [cloze.subject or "" for cloze in clozes]
-        distinct = list(dict.fromkeys(subjects))
-        cosines = self._unit_vectors(distinct) @ self._units_of_candidates(candidates.words).T
-        row = {subject: i for i, subject in enumerate(distinct)}
-        scores: Scores = cosines[[row[subject] for subject in subjects]]
-        no_subject: NDArray[np.bool_] = np.asarray(np.isnan(scores).all(axis=1))
-        scores[np.isnan(scores) & ~no_subject[:, None]] = -np.inf
-        for i, subject in enumerate(subjects):
-            column = candidates.index.get(subject)
-            if not no_subject[i] and column is not None:
-                scores[i, column] = -np.inf
-        return scores
+        row = {subject: i for i, subject in enumerate(dict.fromkeys(subjects))}
+        units, others = self._unit_vectors(list(row)), self._units_of_candidates(candidates.words)
+        cosines: Scores = units @ others.T
+        is_known, has_none = ~np.isnan(units[:, 0]), np.isnan(others[:, 0])
+        if not has_none.all():
+            cosines[np.ix_(is_known, has_none)] = -np.inf
+            for subject, i in row.items():
+                column = candidates.index.get(subject)
+                if is_known[i] and column is not None:
+                    cosines[i, column] = -np.inf
+        if len(row) == len(subjects):
+            return cosines
+        return cosines[[row[subject] for subject in subjects]]
 
     def score_pairs(self, clozes: Sequence[Cloze], words: Sequence[str]) -> Scores:
         """Cosines [n_clozes] of each subject and its own word; NaN where one has no vector."""

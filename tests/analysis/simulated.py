@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hyperprobe.analysis.outcomes import Outcomes, each_outcome
+
 
 def answered(
     right: Mapping[str, Any], zipf: Any = 3.0, model: str = "m", **columns: Any
@@ -43,3 +45,8 @@ def made(n: int = 40, model: str = "m") -> pd.DataFrame:
     zipf = random.uniform(1, 4, n).round(2)
     right = {"singular": random.random(n) < zipf / 4, "plural": random.random(n) < 0.5}
     return answered(right, zipf, model)
+
+
+def scored(predictions: pd.DataFrame) -> Outcomes:
+    """What analyses of outcomes are given."""
+    return each_outcome(predictions, scored=True)

@@ -20,6 +20,7 @@ from hyperprobe.analysis.article import article_leak
 from hyperprobe.analysis.errors import open_errors
 from hyperprobe.analysis.frequency import frequency_curve, frequency_test
 from hyperprobe.analysis.negation import negation
+from hyperprobe.analysis.outcomes import each_outcome
 from hyperprobe.analysis.variants import ask_again, with_run_prompt
 from hyperprobe.analysis.wording import template_accuracy, template_spread
 from hyperprobe.cloze import CandidateSet, Cloze
@@ -184,8 +185,9 @@ def test_analyses_of_equal_scores_agree(constant: Any, asked: pd.DataFrame):
     shares = agreement(own).iloc[0][["both", "singular_only", "plural_only", "neither"]]
     expected = [ninth * ninth, ninth * (1 - ninth), ninth * (1 - ninth), (1 - ninth) ** 2]
     assert shares.tolist() == pytest.approx([100 * share for share in expected])
-    assert frequency_test(own).empty  # nothing is recognised
-    assert frequency_curve(own)["singular"].unique() == pytest.approx([100 * ninth])
+    outcomes = each_outcome(own, scored=True)
+    assert frequency_test(outcomes).empty  # nothing is recognised
+    assert frequency_curve(outcomes)["singular"].unique() == pytest.approx([100 * ninth])
     assert len(open_errors(own)) == len(SET)  # the first token of all is no category
 
 

@@ -13,7 +13,7 @@ from hyperprobe.diagnostic.files import load_diagnostic
 from hyperprobe.diagnostic.sentences import read_all, shipped_files
 from hyperprobe.errors import UserError
 from hyperprobe.finished import load
-from hyperprobe.models.static import StaticModel
+from hyperprobe.models.static import StaticModel, WordVectors
 from hyperprobe.names import CHARACTERS, EMBEDDED, EMBEDDED_VECTORS
 from hyperprobe.probes.classify import answers, net, probe, report
 from hyperprobe.probes.classify.answers import answer
@@ -172,10 +172,8 @@ def test_words_without_a_vector_have_zeros_and_are_counted(folds_file: Path, tmp
 
 
 def test_static_vectors_in_any_case():
-    class Words(dict):
-        vector_size = 2
-
-    model = StaticModel("words", Words(robin=[1, 2], Eel=[3, 4]), {})
+    matrix = np.array([[1, 2], [3, 4]], dtype=np.float32)
+    model = StaticModel("words", WordVectors(["robin", "Eel"], matrix), {})
     table, unknown = model.vectors_of(["Robin", "Eel", "eel"])
     assert table.tolist() == [[1, 2], [3, 4], [0, 0]] and unknown == ["eel"]
 
