@@ -142,13 +142,16 @@ def megabytes(folder: Path, n: int) -> None:
 
     from hyperprobe.diagnostic.files import load_diagnostic
 
-    frame, words, choose = load_diagnostic(SET), _words()[:5000], random.Random(0)
+    frame, choose = load_diagnostic(SET), random.Random(0)
+    pairs = list(zip(frame["hyponym"], frame["hypernym"], strict=True))
+    words = choose.choices(_words()[:5000], k=1_000_000)
     path, size = folder.with_suffix(".txt"), 0
     with path.open("w") as file:
         while size < n * 1e6:
-            row = frame.iloc[choose.randrange(len(frame))]
-            told = f"{row['hyponym']} is a {row['hypernym']}" if size % 7 == 0 else row["hyponym"]
-            rest = " ".join(choose.choices(words, k=choose.randint(5, 25)))
+            noun, category = choose.choice(pairs)
+            told = f"{noun} is a {category}" if size % 7 == 0 else noun
+            start = choose.randrange(len(words) - 25)
+            rest = " ".join(words[start : start + choose.randint(5, 25)])
             size += file.write(f"The {told} {rest}.\n")
     results = folder.with_suffix(".results")
     with measured("mine"):

@@ -121,7 +121,7 @@ def _entailment(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     if context.kind != "probe":
         return
     for word in words_of(context.sentence):
-        if word in NOT_UPWARD or word.endswith(("n't", "n’t")) or word in _superlatives():
+        if word in NOT_UPWARD or word.endswith(("n't", "n’t")) or _is_superlative(word):
             yield f"{word} may turn the entailment round"
 
 
@@ -135,8 +135,9 @@ def _encoding(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     sentence = context.sentence
     if sentence != unicodedata.normalize("NFC", sentence):
         yield "accents are written apart from their letters: normalise to NFC"
-    if odd := [c for c in sentence if unicodedata.category(c)[0] == "C" or c == "�"]:
-        yield f"holds the unprintable character U+{ord(odd[0]):04X}"
+    if not sentence.isprintable() or "�" in sentence:  # (or a space of another kind)
+        if odd := [c for c in sentence if unicodedata.category(c)[0] == "C" or c == "�"]:
+            yield f"holds the unprintable character U+{ord(odd[0]):04X}"
     if sentence != " ".join(sentence.split()):
         yield "has spaces at its ends or in a row"
     if not sentence.endswith((".", "!", "?", ".”", '."', "!”", '!"', "?”", '?"')):
@@ -188,10 +189,15 @@ def _synonyms(word: str) -> frozenset[str]:
 
 
 @cache
-def _superlatives() -> frozenset[str]:
-    """The -est forms of WordNet's adjectives that are not nouns as well (forest, nest)."""
-    wordnet = open_wordnet()
-    forms = {form for form in wordnet._exception_map["a"] if form.endswith("est")}
-    for lemma in wordnet.all_lemma_names("a"):
-        forms |= {f"{lemma}est", f"{lemma.removesuffix('e')}est", f"{lemma.removesuffix('y')}iest"}
-    return frozenset(form for form in forms if count_senses(wordnet, form, "n") == 0)
+def _is_superlative(word: str) -> bool:
+    """Whether it is the -est form of an adjective in WordNet, and no noun as well (forest, nest)."""
+    if not word.endswith("est"):
+        return False
+    wordnet, stem = open_wordnet(), word.removesuffix("est")
+    bases = [stem, f"{stem}e"]
+    if stem.endswith("i"):
+        bases += [stem[:-1], f"{stem[:-1]}y"]
+    known = word in wordnet._exception_map["a"] or any(
+        count_senses(wordnet, base, "a") for base in bases
+    )
+    return known and count_senses(wordnet, word, "n") == 0

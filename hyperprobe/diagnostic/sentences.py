@@ -52,7 +52,12 @@ def read_contexts(path: Path) -> Iterator[Context]:
 
 def occurrences(word: str, sentence: str) -> list[re.Match[str]]:
     """Where `word` occurs in `sentence` as a whole word, in exactly this case."""
-    return list(re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", sentence))
+    return list(_whole(word).finditer(sentence))
+
+
+@cache
+def _whole(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
 
 
 def put_slot(context: Context) -> str:
