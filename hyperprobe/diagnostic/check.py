@@ -135,9 +135,11 @@ def _encoding(context: Context, rivals: frozenset[str]) -> Iterator[str]:
     sentence = context.sentence
     if sentence != unicodedata.normalize("NFC", sentence):
         yield "accents are written apart from their letters: normalise to NFC"
-    if not sentence.isprintable() or "�" in sentence:  # (or a space of another kind)
-        if odd := [c for c in sentence if unicodedata.category(c)[0] == "C" or c == "�"]:
-            yield f"holds the unprintable character U+{ord(odd[0]):04X}"
+    is_plain = sentence.isprintable() and "�" not in sentence
+    # (neither is a space of another kind printable)
+    odd = "" if is_plain else [c for c in sentence if unicodedata.category(c)[0] == "C" or c == "�"]
+    if odd:
+        yield f"holds the unprintable character U+{ord(odd[0]):04X}"
     if sentence != " ".join(sentence.split()):
         yield "has spaces at its ends or in a row"
     if not sentence.endswith((".", "!", "?", ".”", '."', "!”", '!"', "?”", '?"')):
@@ -190,7 +192,7 @@ def _synonyms(word: str) -> frozenset[str]:
 
 @cache
 def _is_superlative(word: str) -> bool:
-    """Whether it is the -est form of an adjective in WordNet, and no noun as well (forest, nest)."""
+    """Whether it is the -est form of an adjective in WordNet, and no noun too (forest, nest)."""
     if not word.endswith("est"):
         return False
     wordnet, stem = open_wordnet(), word.removesuffix("est")

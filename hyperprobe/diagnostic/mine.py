@@ -137,10 +137,12 @@ def plan_mine(
     }
     run = Run(results, "contexts-mine", settings, given)
     check_writable(run.folder)
-    _prepare(target)
     of_files = dict(zip(files, settings["corpus"].values(), strict=True))
     cells = cells_of(run, of_files, "", partial(_search, target, text_field))
-    return Job(run, cells, partial(_finish, target))
+    job = Job(run, cells, partial(_finish, target))
+    if job.missing():
+        _prepare(target)
+    return job
 
 
 def mine(
