@@ -7,7 +7,7 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -110,10 +110,10 @@ def load_diagnostic(name: str) -> pd.DataFrame:
         )
     path = Path(name)
     templates = templates_beside(path)
-    rows = [
+    rows = (
         (number, _with_prompts(row, templates, f"{path}, line {number}"))
         for number, row in _rows(path, templates or Templates())
-    ]
+    )
     return _complete(rows, path)
 
 
@@ -170,10 +170,9 @@ def _with_prompts(row: dict[str, Any], given: Templates | None, where: str) -> d
     return row
 
 
-def _complete(rows: list[tuple[int, dict[str, Any]]], path: Path) -> pd.DataFrame:
+def _complete(rows: Iterable[tuple[int, dict[str, Any]]], path: Path) -> pd.DataFrame:
     """The frame of the rows, or a `UserError` for what is wrong between them."""
-    if not rows:
-        raise UserError(f"diagnostic set {path} is empty: write one row per item")
+    cells: dict[str, list[Any]] = {}  # by column: of many items, dictionaries fill the memory
     lines: dict[str, int] = {}
     plurals: dict[str, str] = {}
     articles: dict[str, str] = {}
@@ -190,10 +189,16 @@ def _complete(rows: list[tuple[int, dict[str, Any]]], path: Path) -> pd.DataFram
             raise UserError(
                 f"{where}: {quoted(hypernym)} has two different articles: make them agree"
             )
+        for column in (one for one in row if one not in cells):
+            cells[column] = [math.nan] * (len(lines) - 1)
+        for column, of_column in cells.items():
+            of_column.append(row.get(column, math.nan))
+    if not lines:
+        raise UserError(f"diagnostic set {path} is empty: write one row per item")
     if len(plurals) < 2:
         raise UserError(
             f"{path}: all items have one hypernym, {quoted(next(iter(plurals)))}, so that every "
             "answer is right: add items of another"
         )
-    frame = pd.DataFrame([row for _, row in rows])
+    frame = pd.DataFrame(cells)
     return frame if frame["false_hypernym"].any() else frame.drop(columns="false_hypernym")

@@ -28,7 +28,7 @@ WITHOUT_ARTICLE = "-"  # in a column of articles: the noun takes none
 NOUN_FREE = ("noun_free", "noun_free_plural")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # there may be many
 class Noun:
     """A noun and the forms that templates use; empty where none is known."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +22,7 @@ _SPECIAL = frozenset(
 )
 
 LONGEST_NOUN = 200  # letters; the library's time grows with their square
+WORDS_KEPT = 20_000  # whose forms need not be found again
 
 
 @cache
@@ -72,7 +73,7 @@ def heads_first(noun: str) -> bool:
     return not _SPECIAL.isdisjoint(re.split(r"[ -]", noun.lower()))
 
 
-@cache
+@lru_cache(WORDS_KEPT)
 def plural(noun: str) -> str:
     """The usual plural of a singular English noun: `trout` -> `trout`, `goose` -> `geese`."""
     if noun in _exceptions():
@@ -90,7 +91,7 @@ def plural(noun: str) -> str:
         return f"{noun}s"
 
 
-@cache
+@lru_cache(WORDS_KEPT)
 def indefinite_article(word: str) -> str:
     """`a` or `an`, by the sound that `word` begins with: `an hour`, `a unicorn`."""
     if word in _exceptions():

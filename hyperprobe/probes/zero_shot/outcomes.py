@@ -37,7 +37,7 @@ def outcome_table(predictions: pd.DataFrame) -> pd.DataFrame:
     in no mean; without the scores of noun-free prompts (vectors, baselines) `_pmi` is NaN.
     """
     # In numpy, once for all probes: selecting rows of a frame of texts takes many times longer.
-    items, item_index = np.unique(predictions["item"].to_numpy(str), return_inverse=True)
+    item_index, items = pd.factorize(predictions["item"], sort=True)
     probe = predictions["probe"].to_numpy(str)
     rank, tied = (predictions[f"gold_{name}"].to_numpy(float) for name in ("rank", "tied"))
     scored = Scored.of(predictions)
