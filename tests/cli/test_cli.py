@@ -210,3 +210,14 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path):
     assert end_of(child) == 130
     said = (tmp_path / "said.txt").read_text()
     assert said.count("\n") == 1 and "the same command continues" in said
+
+
+def test_threads_that_wait_give_up_their_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    seen = []
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.setattr(
+        "hyperprobe.cli._check_arguments", lambda words: seen.append(os.environ["OMP_WAIT_POLICY"])
+    )
+    run(tmp_path, "--version")
+    run(tmp_path, "--version", OMP_WAIT_POLICY="active")  # a user's choice
+    assert seen == ["passive", "active"]
