@@ -42,11 +42,13 @@ class Question:
 @dataclass(frozen=True, eq=False)
 class Plan:
     """What to read off for candidates that continue a prefix: the token after it (`first`, one
-    for each candidate), and rows to feed behind it, each with its questions."""
+    for each candidate), and rows to feed behind it, each with its questions. `others` are tokens
+    after the prefix that are asked besides, in the columns behind those of the candidates."""
 
     first: torch.Tensor
     rows: tuple[Tokens, ...] = ()
     questions: tuple[tuple[Question, ...], ...] = ()
+    others: torch.Tensor | None = None
 
     @classmethod
     def of(cls, continuations: Sequence[Tokens], device: torch.device) -> Plan:
@@ -61,12 +63,13 @@ class Plan:
         return cls(first, tuple(asked), tuple(tuple(row) for row in asked.values()))
 
     def continuations(self) -> list[Tokens]:
-        """The tokens of each candidate, as `of` was given them."""
+        """The tokens of each column: those of candidates as `of` was given them."""
         tokens = [[token] for token in self.first.tolist()]
         for row in self.questions:
             for question in row:
                 tokens[question.column].append(question.target)
-        return [tuple(one) for one in tokens]
+        others = [] if self.others is None else self.others.tolist()
+        return [*map(tuple, tokens), *((token,) for token in others)]
 
 
 @dataclass(frozen=True)
@@ -237,10 +240,7 @@ class AutoregressiveModel(LanguageModel):
             if unit.prefix != self._unit(start, unit.plan).prefix:
                 return None  # a piece joins left side and candidate: the slot begins before it
         vocabulary = self._vocabulary()
-        wider = {
-            plan: Plan(torch.cat([plan.first, vocabulary]), plan.rows, plan.questions)
-            for plan in {unit.plan for unit in units}
-        }
+        wider = {plan: replace(plan, others=vocabulary) for plan in {unit.plan for unit in units}}
         both = [replace(unit, plan=wider[unit.plan]) for unit in units]
         return self._blocks(clozes, both, len(candidates) + len(vocabulary))
 
@@ -295,15 +295,19 @@ class AutoregressiveModel(LanguageModel):
             scores = log_probs.index_select(1, units[0].plan.first)
         else:
             scores = log_probs.gather(1, torch.stack([unit.plan.first for unit in units]))
+        n_candidates, others = scores.shape[1], units[0].plan.others
+        if others is not None:
+            scores = torch.cat([scores, log_probs.index_select(1, others)], dim=1)
         del log_probs
         if not any(unit.plan.rows for unit in units):
             return scores
-        total = scores.cpu().double()  # many small terms add up here
         rows = [
             (i, row, questions)
             for i, unit in enumerate(units)
             for row, questions in zip(unit.plan.rows, unit.plan.questions, strict=True)
         ]
+
+        total = scores[:, :n_candidates].cpu().double()  # many small terms add up here
 
         def run(batch: list[int]) -> None:
             chosen = [rows[i][0] for i in batch]
@@ -320,7 +324,8 @@ class AutoregressiveModel(LanguageModel):
             )
 
         self._in_batches([len(units[0].prefix) + len(row) for _, row, _ in rows], run)
-        return total.to(self.device, self.precision)
+        scores[:, :n_candidates] = total.to(self.device, self.precision)
+        return scores
 
 
 def _n_shared(left: Tokens, text: Tokens) -> int:
