@@ -43,3 +43,10 @@ def add_ranking(
 def of_items(predictions: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """What `columns` say of each item of a set, by item."""
     return predictions[["item", *columns]].drop_duplicates("item").set_index("item")
+
+
+def joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """The parts as one frame; they themselves are let go, since both would not fit into memory."""
+    whole = pd.concat(parts, ignore_index=True)
+    parts.clear()
+    return whole

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from hyperprobe.heap import return_freed_memory
+from hyperprobe.predictions import joined
 from hyperprobe.probes.lama.factors import factors_of
 from hyperprobe.probes.lama.metrics import (
     FACTORS,
@@ -95,12 +96,14 @@ def gather(
                         several.append(part[PARAPHRASED])
                 if several:
                     add(CONSISTENCY, consistency(pd.concat(several, ignore_index=True)))
-            told = pd.concat(headline, ignore_index=True)
-            add(METRICS, summarise_facts(told, seed))
-            add(P_AT_K, p_at_k(told))
-            add(CORRELATIONS, correlations(told))
-            compared.append(told[COMPARED])
+            add_tables(joined(headline))
             return_freed_memory()
+
+    def add_tables(told: pd.DataFrame) -> None:
+        add(METRICS, summarise_facts(told, seed))
+        add(P_AT_K, p_at_k(told))
+        add(CORRELATIONS, correlations(told))
+        compared.append(told[COMPARED])
 
     def add(name: str, frame: pd.DataFrame) -> None:
         made.setdefault(name, []).append(frame)
@@ -111,7 +114,7 @@ def gather(
     return_freed_memory()
     write_frames(path, rows(), pa.schema([*schema, *ranks, *numbers]))
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
-    return tables | {MCNEMAR: compare_on_facts(pd.concat(compared, ignore_index=True))}
+    return tables | {MCNEMAR: compare_on_facts(joined(compared))}
 
 
 def _factors(asked: Sequence[Part]) -> dict[Relation, pd.DataFrame]:
@@ -139,5 +142,5 @@ def _categories(answered: Sequence[Answered]) -> dict[str, pd.CategoricalDtype]:
 def _numbers(table: pd.DataFrame, types: Mapping[str, pd.CategoricalDtype]) -> pd.DataFrame:
     """What metrics need of a table."""
     kept = table[[*dict.fromkeys([*COMPARED, "gold_score", *FACTORS.values()])]]
-    small = dict.fromkeys(["gold_rank", *FILTERED], np.int32)
+    small = dict.fromkeys(["item", "gold_rank", *FILTERED], np.int32)
     return kept.astype({**types, **small, "gold_score": float, "best_score": float})

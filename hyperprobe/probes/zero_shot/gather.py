@@ -16,6 +16,7 @@ import pandas as pd
 from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.heap import return_freed_memory
 from hyperprobe.names import MAJORITY
+from hyperprobe.predictions import joined
 from hyperprobe.probes.zero_shot.ask import ITEMS_AT_ONCE, Unit, asked_of, in_order
 from hyperprobe.probes.zero_shot.contrasts import question_adds, systematicity, with_adds
 from hyperprobe.probes.zero_shot.metrics import (
@@ -130,7 +131,7 @@ def gather(
                     yield frame
                     kept.append(frame.reindex(columns=needed).astype(single))
                 if kept:
-                    tables.add(diagnostic, model, _joined(kept))
+                    tables.add(diagnostic, model, joined(kept))
                     return_freed_memory()
 
     first = [predict_majority(sets[d].frame, slice(1)).assign(diagnostic=d) for d in sets]
@@ -141,10 +142,3 @@ def gather(
     return_freed_memory()
     write_frames(path, rows(), schema)
     return tables.made([unit.name for unit in units], seed)
-
-
-def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """The parts as one frame; they themselves are let go."""
-    whole = pd.concat(parts, ignore_index=True)
-    parts.clear()
-    return whole
