@@ -84,8 +84,10 @@ class _Index(Mapping[str, dict[str, list[int]]]):
 
     def __init__(self, texts: Iterable[str], satellites: Container[int]) -> None:
         self._satellites = satellites  # adjectives that nltk has under "s", too
-        # Each file is in the order of its lemmas, behind a licence of indented lines.
-        self._files = [[ln for ln in text.splitlines() if ln[0] != " "] for text in texts]
+        # Each file is nearly in this order already, behind a licence of indented lines.
+        self._files = [
+            sorted(line for line in text.splitlines() if line[:1] != " ") for text in texts
+        ]
 
     def __getitem__(self, lemma: str) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
