@@ -12,8 +12,9 @@ from typing import Any
 import torch
 
 from hyperprobe.cloze import CandidateSet, Cloze
-from hyperprobe.models.autoregressive import AutoregressiveModel, Start, Tokens, Unit, rows_of_cache
+from hyperprobe.models.autoregressive import AutoregressiveModel, rows_of_cache
 from hyperprobe.models.language import head_sees
+from hyperprobe.models.plans import Start, Tokens, Unit
 
 
 class CausalModel(AutoregressiveModel):

@@ -23,11 +23,11 @@ import torch
 
 from hyperprobe.cloze import CandidateSet, Cloze
 from hyperprobe.documents import read_lines
-from hyperprobe.models.autoregressive import Tokens
 from hyperprobe.models.devices import to_device
 from hyperprobe.models.elmo_files import END, START, UNKNOWN, files_of, read_options, read_weights
 from hyperprobe.models.elmo_network import ElmoNetwork, State, continued, kept
 from hyperprobe.models.language import BLOCK_NUMBERS
+from hyperprobe.models.plans import Tokens
 from hyperprobe.models.ranking import Blocks
 from hyperprobe.models.torch_files import drawn
 from hyperprobe.models.word_level import WordModel, Words, lama_tokens

@@ -19,14 +19,9 @@ import torch
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
-from hyperprobe.models.autoregressive import (
-    AutoregressiveModel,
-    Start,
-    Tokens,
-    Unit,
-    rows_of_cache,
-)
+from hyperprobe.models.autoregressive import AutoregressiveModel, rows_of_cache
 from hyperprobe.models.language import head_sees, no_marks
+from hyperprobe.models.plans import Start, Tokens, Unit
 from hyperprobe.options import CausalScoring
 
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")

@@ -13,8 +13,9 @@ import torch
 
 from hyperprobe.cloze import SLOT, CandidateSet, Cloze
 from hyperprobe.errors import UserError
-from hyperprobe.models.autoregressive import AutoregressiveModel, Plan, Start, Tokens, Unit
+from hyperprobe.models.autoregressive import AutoregressiveModel
 from hyperprobe.models.language import LanguageModel
+from hyperprobe.models.plans import Plan, Start, Tokens, Unit
 from hyperprobe.models.ranking import Blocks
 from hyperprobe.models.spelling import Boundary
 from hyperprobe.options import CausalScoring

@@ -10,9 +10,9 @@ import torch
 
 from hyperprobe.addresses import Served
 from hyperprobe.errors import UserError
-from hyperprobe.models.autoregressive import Unit
 from hyperprobe.models.causal import CausalModel
 from hyperprobe.models.hub import Source
+from hyperprobe.models.plans import Unit
 from hyperprobe.models.pretrained import read_tokenizer
 from hyperprobe.models.served import NO_VOCABULARY, SERVE_VOCABULARY
 from hyperprobe.models.served.cache import Cache

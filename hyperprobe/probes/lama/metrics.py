@@ -205,8 +205,13 @@ def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
     all tests of a source.
     """
     rows = []
-    for source, of_source in predictions.groupby("source", **GROUPS):
-        facts = of_source.groupby(["relation", "item"], **GROUPS).ngroup().to_numpy()
+    for source in predictions["source"].unique():
+        of_source = predictions
+        if (predictions["source"] != source).any():  # (of millions of rows a copy is large)
+            of_source = predictions[predictions["source"] == source]
+        relations = pd.factorize(of_source["relation"])[0]
+        items, distinct = pd.factorize(of_source["item"])
+        facts = pd.factorize(relations * len(distinct) + items)[0]
         of_models = of_source.groupby("model", **GROUPS).indices
         for ranking in (RAW, FILTERED):
             right = hits(of_source, ranking, 1)
