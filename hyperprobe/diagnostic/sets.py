@@ -90,13 +90,17 @@ class DiagnosticSet:
         either = "|".join(sorted(map(re.escape, known), key=len, reverse=True))
         return re.compile(rf"(?<!\w)({either}) $" if known else "(?!)", re.IGNORECASE)
 
+    def has_article(self, prompt: str) -> bool:
+        """Whether an article precedes the slot of a prompt."""
+        return self.article_at_end.search(prompt.split(SLOT)[0]) is not None
+
     @cached_property
     def prompts_with_articles(self) -> frozenset[str]:
         """The columns of prompts in which an article precedes the slot of some item."""
         found = []
         for column in (*MADE, "contextual"):
             texts = self.frame.get(column, pd.Series(dtype=object)).to_numpy(dtype=object)
-            if any(self.article_at_end.search(text.split(SLOT)[0]) for text in texts):
+            if any(map(self.has_article, texts)):
                 found.append(column)
         return frozenset(found)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hyperprobe.cloze import SLOT, Cloze, parse_cloze
+from hyperprobe.cloze import Cloze, parse_cloze
 from hyperprobe.diagnostic.sets import DiagnosticSet
 from hyperprobe.diagnostic.templates import Noun, fill_in
 from hyperprobe.options import Article
@@ -91,10 +91,7 @@ def takes_article(asked_set: DiagnosticSet, rows: pd.DataFrame, probe: Probe) ->
     That is so where an article is written, and where the right answer takes none but others do
     ("A chair is [MASK]." for furniture).
     """
-    written = [
-        asked_set.article_at_end.search(text.split(SLOT)[0]) is not None
-        for text in rows[probe.prompt]
-    ]
+    written = [asked_set.has_article(text) for text in rows[probe.prompt]]
     if not any(written) and probe.prompt not in asked_set.prompts_with_articles:
         return np.zeros(len(rows), dtype=bool)
     without = [not asked_set.noun(word).article for word in rows["hypernym"]]
