@@ -46,7 +46,11 @@ def of_items(predictions: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 
 def joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """The parts as one frame; they themselves are let go, since both would not fit into memory."""
-    whole = pd.concat(parts, ignore_index=True)
+    """The parts as one frame, column by column; each column of the parts is let go, since both
+    would not fit into memory. The list is empty afterwards."""
+    columns = {
+        name: pd.concat([part.pop(name) for part in parts], ignore_index=True)
+        for name in list(parts[0])
+    }
     parts.clear()
-    return whole
+    return pd.DataFrame(columns, copy=False)

@@ -18,11 +18,11 @@ import pyarrow as pa
 from hyperprobe.heap import return_freed_memory
 from hyperprobe.predictions import joined
 from hyperprobe.probes.lama.factors import factors_of
+from hyperprobe.probes.lama.mcnemar import RightFacts
 from hyperprobe.probes.lama.metrics import (
     FACTORS,
     QUESTION,
     add_filtered_rank,
-    compare_on_facts,
     correlations,
     p_at_k,
     summarise_facts,
@@ -38,7 +38,6 @@ CONSISTENCY = "consistency.csv"
 RANKED = [*QUESTION, "gold", "gold_rank", "gold_tied", "gold_tied_before"]
 FILTERED = ["filtered_rank", "filtered_tied"]
 NAMES = ["source", "relation", "type", "model"]
-COMPARED = [*NAMES, "item", "gold_rank", *FILTERED]
 PARAPHRASED = ["source", "relation", "model", "item", "prompt", "gold", "best", "gold_rank"]
 
 
@@ -75,7 +74,7 @@ def gather(
     headline, as ParaRel's base pattern.
     """
     made: dict[str, list[pd.DataFrame]] = {}
-    compared: list[pd.DataFrame] = []
+    right = RightFacts()
 
     def rows() -> Iterator[pd.DataFrame]:
         factors = _factors(asked)
@@ -96,14 +95,16 @@ def gather(
                         several.append(part[PARAPHRASED])
                 if several:
                     add(CONSISTENCY, consistency(pd.concat(several, ignore_index=True)))
-            add_tables(joined(headline))
+            add_tables(headline)
             return_freed_memory()
 
-    def add_tables(told: pd.DataFrame) -> None:
+    def add_tables(headline: list[pd.DataFrame]) -> None:
+        told = joined(headline)
+        return_freed_memory()
         add(METRICS, summarise_facts(told, seed))
         add(P_AT_K, p_at_k(told))
         add(CORRELATIONS, correlations(told))
-        compared.append(told[COMPARED])
+        right.add(told)
 
     def add(name: str, frame: pd.DataFrame) -> None:
         made.setdefault(name, []).append(frame)
@@ -114,7 +115,7 @@ def gather(
     return_freed_memory()
     write_frames(path, rows(), pa.schema([*schema, *ranks, *numbers]))
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in made.items()}
-    return tables | {MCNEMAR: compare_on_facts(joined(compared))}
+    return tables | {MCNEMAR: right.compare()}
 
 
 def _factors(asked: Sequence[Part]) -> dict[Relation, pd.DataFrame]:
@@ -141,6 +142,6 @@ def _categories(answered: Sequence[Answered]) -> dict[str, pd.CategoricalDtype]:
 
 def _numbers(table: pd.DataFrame, types: Mapping[str, pd.CategoricalDtype]) -> pd.DataFrame:
     """What metrics need of a table."""
-    kept = table[[*dict.fromkeys([*COMPARED, "gold_score", *FACTORS.values()])]]
+    kept = table[[*NAMES, "item", "gold_rank", *FILTERED, "gold_score", *FACTORS.values()]]
     small = dict.fromkeys(["item", "gold_rank", *FILTERED], np.int32)
     return kept.astype({**types, **small, "gold_score": float, "best_score": float})

@@ -15,6 +15,7 @@ Shares are percentages; MRR is a mean reciprocal rank between 0 and 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +24,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from hyperprobe.names import RE_NAIVE, RE_ORACLE, RETRIEVE_READ
-from hyperprobe.statistics.intervals import interval, mcnemar_exact, resampled_means
-from hyperprobe.statistics.pairs import pairs_compared
+from hyperprobe.statistics.intervals import interval, resampled_means
 from hyperprobe.statistics.ranks import reciprocal, success
-from hyperprobe.statistics.stratified import with_holm
 
 LOOKED_UP = (RETRIEVE_READ, RE_NAIVE, RE_ORACLE)
 RAW, FILTERED = "raw", "filtered"
@@ -90,6 +89,16 @@ def hits(predictions: pd.DataFrame, ranking: str, k: int) -> NDArray[np.float64]
     return success(*_rank_and_ties(predictions, ranking), k)
 
 
+def by_model(predictions: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Source, model and its predictions, of each in turn."""
+    grouped = predictions.groupby(["source", "model"], **GROUPS)
+    if grouped.ngroups == 1:  # of millions of rows a copy is large
+        yield *predictions[["source", "model"]].iloc[0], predictions
+        return
+    for (source, model), of_model in grouped:
+        yield source, model, of_model
+
+
 def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """One row per (source, relation, model, ranking), then each type, `macro` and `micro`.
 
@@ -98,7 +107,7 @@ def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     others count as wrong.
     """
     rows = []
-    for (source, model), of_model in predictions.groupby(["source", "model"], **GROUPS):
+    for source, model, of_model in by_model(predictions):
         for ranking in (RAW, FILTERED):
             parts = [
                 (str(name), str(part["type"].iloc[0]), _Outcomes.of(part, ranking, seed + i))
@@ -164,7 +173,7 @@ def _summary(groups: list[_Outcomes]) -> dict[str, Any]:
 def p_at_k(predictions: pd.DataFrame) -> pd.DataFrame:
     """P@k for every k at which it changes: mean over relations, as the paper's Figure 2."""
     rows = []
-    for (source, model), of_model in predictions.groupby(["source", "model"], **GROUPS):
+    for source, model, of_model in by_model(predictions):
         for ranking in (RAW, FILTERED):
             rank, tied = _rank_and_ties(of_model, ranking)
             n_ranks = int((rank + tied).max()) + 1
@@ -196,38 +205,6 @@ def _gains(
     return np.where(changes, np.cumsum(gained), 0.0), changes
 
 
-def compare_on_facts(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Exact McNemar tests of P@1 between two models (`pairs_compared`: the best is that with the
-    highest P@1), over all facts of a source.
-
-    Facts count that both answer: a baseline may lack a relation. A gold object that ties in
-    the filtered ranking is not right here. `p_holm` is adjusted over
-    all tests of a source.
-    """
-    rows = []
-    for source in predictions["source"].unique():
-        of_source = predictions
-        if (predictions["source"] != source).any():  # (of millions of rows a copy is large)
-            of_source = predictions[predictions["source"] == source]
-        relations = pd.factorize(of_source["relation"])[0]
-        items, distinct = pd.factorize(of_source["item"])
-        facts = pd.factorize(relations * len(distinct) + items)[0]
-        of_models = of_source.groupby("model", **GROUPS).indices
-        for ranking in (RAW, FILTERED):
-            right = hits(of_source, ranking, 1)
-            outcomes = {}
-            for model in of_source["model"].unique():
-                of_model = outcomes[model] = np.full(facts.max() + 1, np.nan)
-                of_model[facts[of_models[model]]] = right[of_models[model]]
-            best = {model: float(np.nanmean(of_model)) for model, of_model in outcomes.items()}
-            for first, second in pairs_compared(list(outcomes), best.__getitem__):
-                a, b = outcomes[first], outcomes[second]
-                both = ~np.isnan(a) & ~np.isnan(b)
-                rows.append((source, ranking, first, second, *mcnemar_exact(a[both], b[both])))
-    columns = ["source", "ranking", "model", "other", "only_model", "only_other", "p_value"]
-    return with_holm(pd.DataFrame(rows, columns=columns), "source")
-
-
 # The names of Petroni et al. (2019), Figure 3.
 FACTORS = {
     "SM": "subject_zipf",
@@ -246,12 +223,12 @@ def correlations(predictions: pd.DataFrame) -> pd.DataFrame:
     columns `SM ... SWP`, below the diagonal only. NaN where a property is constant.
     """
     rows = []
-    for (source, model), of_model in predictions.groupby(["source", "model"], **GROUPS):
+    for source, model, of_model in by_model(predictions):
         if of_model["n_subject_pieces"].isna().all():
             continue  # no language model
-        table = pd.DataFrame({name: of_model[column] for name, column in FACTORS.items()})
-        table["P@1"] = hits(of_model, RAW, 1)
-        matrix = table.astype(float).corr(method="pearson")
+        columns = [of_model[column].to_numpy(dtype=float) for column in FACTORS.values()]
+        values = np.column_stack([*columns, hits(of_model, RAW, 1)])
+        matrix = pd.DataFrame(values, columns=[*FACTORS, "P@1"]).corr(method="pearson")
         for i, metric in enumerate([*FACTORS, "P@1"]):
             if i:
                 below = {name: matrix.loc[metric, name] for name in list(FACTORS)[:i]}

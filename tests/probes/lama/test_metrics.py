@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hyperprobe.probes.lama.mcnemar import RightFacts
 from hyperprobe.probes.lama.metrics import (
     add_filtered_rank,
-    compare_on_facts,
     correlations,
     hits,
     p_at_k,
@@ -30,7 +30,7 @@ def frame(rows: list[tuple[str, str, int]], model: str = "m", relation: str = "P
             "type": type,
             "model": model,
             "prompt": "p",
-            "item": [f"{i}" for i in range(len(rows))],
+            "item": range(len(rows)),
             "text": texts,
             "gold": gold,
             "gold_rank": ranks,
@@ -40,6 +40,14 @@ def frame(rows: list[tuple[str, str, int]], model: str = "m", relation: str = "P
             "n_subject_pieces": 1.0,
         }
     )
+
+
+def compared(*frames: pd.DataFrame) -> pd.DataFrame:
+    """McNemar's tests, from the answers of one model after the other."""
+    right = RightFacts()
+    for one in frames:
+        right.add(add_filtered_rank(one))
+    return right.compare()
 
 
 def test_other_right_answers_leave_the_filtered_ranking():
@@ -71,16 +79,16 @@ def test_ties_and_unscored_answers_in_the_filtered_ranking():
 def test_a_tie_is_not_right_in_mcnemars_test():
     one = frame([("a", "x", 1), ("b", "x", 1)], model="one")
     two = frame([("a", "x", 1), ("b", "x", 1)], model="two").assign(gold_tied=1)
-    table = compare_on_facts(add_filtered_rank(pd.concat([one, two]))).set_index("ranking")
+    table = compared(one, two).set_index("ranking")
     assert table["only_model"].to_dict() == {"raw": 0, "filtered": 2}
 
 
 def test_mcnemars_test_is_over_the_facts_that_both_answer():
     one = [frame([("a", "x", 1), ("b", "x", 1)], "one", relation) for relation in ("P1", "P2")]
     two = frame([("a", "x", 2), ("b", "x", 1)], "two", "P2")
-    table = compare_on_facts(add_filtered_rank(pd.concat([*one, two])))
+    table = compared(pd.concat(one), two)
     assert table["only_model"].tolist() == [1, 1] and table["only_other"].tolist() == [0, 0]
-    table = compare_on_facts(add_filtered_rank(pd.concat([two, *one])))
+    table = compared(two, pd.concat(one))
     assert table["only_model"].tolist() == [0, 0] and table["only_other"].tolist() == [1, 1]
 
 
@@ -128,13 +136,10 @@ def test_p_at_k_rises_to_the_share_of_ranked_facts():
 
 
 def test_models_are_compared_on_the_same_facts():
-    facts = pd.concat(
-        [
-            frame([("a", "x", 1), ("b", "x", 1), ("c", "x", 2)], model="one"),
-            frame([("a", "x", 2), ("b", "x", 1), ("c", "x", 3)], model="two"),
-        ]
-    )
-    table = compare_on_facts(add_filtered_rank(facts))
+    one = frame([("a", "x", 1), ("b", "x", 1), ("c", "x", 2)], model="one")
+    two = frame([("a", "x", 2), ("b", "x", 1), ("c", "x", 3)], model="two")
+    table = compared(one, two)
+    pd.testing.assert_frame_equal(table, compared(pd.concat([one, two])))
     raw = table[table["ranking"] == "raw"].iloc[0]
     assert (raw["only_model"], raw["only_other"], raw["p_value"]) == (1, 0, 1.0)
 
