@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.3.0.dev2"
+__version__ = "0.3.0.dev3"
 
 if TYPE_CHECKING:
     from hyperprobe.analysis.analyze import AnalysisResult, analyze

@@ -7,7 +7,8 @@ vectors of the word's pieces. The pieces are found by character offsets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,7 +131,8 @@ def encode(
 ) -> Vectors:
     """Vectors [len(layers), n_mentions, width] in float32: the mean over a mention's pieces.
 
-    Each distinct sentence is run once. Of a sentence that is longer than the model
+    On a CPU a model in single precision computes in double, so that its rounding, which depends on
+    the processor and the batch, is not seen. Each distinct sentence is run once. Of a sentence that is longer than the model
     reads, as much on both sides of the word is used as fits. Raises `UserError` for
     a layer that is not there or a tokenizer without character offsets.
     """
@@ -145,6 +147,7 @@ def encode(
     texts = _texts(model, tokenizer, mentions, name)
     result = np.empty((len(layers), len(mentions), model.config.hidden_size), dtype=np.float32)
     on_cpu = model.device.type == "cpu"
+    exact = torch.float64 if on_cpu else torch.float32
 
     def encode_share(share: list[_Text]) -> None:
         def run(batch: list[int]) -> None:
@@ -152,7 +155,7 @@ def encode(
             rows = [share[i] for i in batch]
             hidden = _hidden_states(model, tokenizer, [row.ids for row in rows])
             for i, added in enumerate(layers):
-                summed = torch.stack([hidden[layer] for layer in added]).float().sum(dim=0)
+                summed = torch.stack([hidden[layer] for layer in added]).to(exact).sum(dim=0)
                 for row, vectors in zip(rows, summed, strict=True):
                     for index, first, end in row.pieces:
                         result[i, index] = vectors[first:end].mean(dim=0).cpu().numpy()
@@ -165,13 +168,29 @@ def encode(
             max_rows or len(share),
         )
 
-    with progress(f"encoding with {name}", len(texts)) as advance:
+    with _in_double_precision(model), progress(f"encoding with {name}", len(texts)) as advance:
         if on_cpu:
             run_parallel(encode_share, [texts[i::N_SHARES] for i in range(N_SHARES)])
         else:
             encode_share(texts)
     check_vectors(result, name)
     return result
+
+
+@contextmanager
+def _in_double_precision(model: Any) -> Iterator[None]:
+    """While it lasts, what is in single precision on a CPU has its weights in double, and then as
+    before: every single-precision number is one in double."""
+    tensors = [*model.parameters(), *model.buffers()]
+    floats = {(t.dtype, t.device.type) for t in tensors if t.is_floating_point()}
+    if floats != {(torch.float32, "cpu")}:
+        yield
+        return
+    model.double()
+    try:
+        yield
+    finally:
+        model.float()
 
 
 def check_vectors(vectors: Vectors, name: str) -> None:

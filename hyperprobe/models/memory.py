@@ -41,6 +41,8 @@ def needs(config: Any, auto_class: str, options: ModelOptions, on_cpu: bool) -> 
         return None
     numbers = sum(parameter.numel() for parameter in empty.parameters())
     size = BYTES[options.dtype]
+    if auto_class == "AutoModel" and options.dtype == "fp32" and on_cpu:
+        size *= 2  # (encoders compute in double precision there)
     weights = size * numbers
     if options.dtype == "int8":
         weights -= sum(module.weight.numel() for module in quantized_layers(empty))

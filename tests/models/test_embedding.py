@@ -101,6 +101,20 @@ def test_the_same_numbers_on_one_and_two_threads(encoders: dict[str, Path]):
     assert (results[0] == results[1]).all()
 
 
+@pytest.mark.parametrize("name", ["bert", "roberta", "albert", "gpt2", "t5"])
+def test_the_same_numbers_in_any_batch(name: str, encoders: dict[str, Path]):
+    model, tokenizer, *_ = load_encoder(str(encoders[name]))
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    mentions = [find_word(word, sentence) for word, sentence, _ in SENTENCES * 9]
+    results = [encode(model, tokenizer, mentions, max_rows=rows) for rows in (None, 1)]
+    assert (results[0] == results[1]).all()
+    with pytest.raises(UserError, match="has no layer"):
+        encode(model, tokenizer, mentions, [(99,)])
+    after = model.state_dict()
+    for key, value in before.items():
+        assert after[key].dtype == value.dtype and torch.equal(after[key], value)
+
+
 @pytest.mark.parametrize(
     ("word", "sentence", "found"),
     [

@@ -18,20 +18,22 @@ from hyperprobe.probes.classify.net import Examples, code_length, interact, trai
 # The share of training hyponyms up to which each block of the online code goes
 # (Voita & Titov 2020, section 3.2, from where there are hyponyms enough).
 BLOCK_ENDS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
+MOST_SQUARED = 4096  # features: their square is a matrix in memory
 
 
 def logistic_log_odds(
     vectors: torch.Tensor, examples: Examples, asked: Examples
 ) -> NDArray[np.float64]:
-    """Log-odds [n_asked] by scikit-learn's logistic regression on the net's own features."""
+    """Log-odds [n_asked] by scikit-learn's logistic regression on the net's own features.
+
+    At the minimum of its loss: where a solver stops near it depends on the processor.
+    """
     from sklearn.linear_model import LogisticRegression
 
-    def features(of: Examples) -> NDArray[np.float32]:
-        both: NDArray[np.float32] = interact(vectors[of.first], vectors[of.second]).numpy()
-        return both
-
-    fitted = LogisticRegression(max_iter=1000).fit(features(examples), examples.label)
-    log_odds: NDArray[np.float64] = fitted.decision_function(features(asked)).astype(float)
+    known, new = (interact(vectors, of.first, of.second).numpy() for of in (examples, asked))
+    solver = "newton-cholesky" if known.shape[1] <= MOST_SQUARED else "newton-cg"
+    fitted = LogisticRegression(solver=solver, tol=1e-8).fit(known, examples.label)
+    log_odds: NDArray[np.float64] = fitted.decision_function(new)
     return log_odds
 
 

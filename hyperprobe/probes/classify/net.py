@@ -3,6 +3,9 @@
 The net is a hidden layer of 300 with ReLU and dropout of 0.2 over the vectors of
 both words, their difference and their product, and a softmax of two. The nets of
 several seeds are trained as one, with stacked weights: one matrix product each.
+
+All in double precision: in single precision a last digit, which depends on the processor, grows
+in training until nets stop at other epochs.
 """
 
 from __future__ import annotations
@@ -40,11 +43,20 @@ class Examples(NamedTuple):
         return Examples(self.first[rows], self.second[rows], self.label[rows])
 
 
-def interact(first: torch.Tensor, second: torch.Tensor, partial: bool = False) -> torch.Tensor:
-    """[w1; w2; w2 - w1; w1 * w2] along the last axis; of a partial input, [w2] alone."""
+Rows = torch.Tensor | NDArray[np.int64]  # of a table of vectors
+
+
+def interact(
+    vectors: torch.Tensor, first: Rows, second: Rows, partial: bool = False
+) -> torch.Tensor:
+    """[w1; w2; w2 - w1; w1 * w2] along the last axis; of a partial input, [w2] alone.
+
+    w1 and w2 are the rows `first` and `second` of `vectors`, in double precision.
+    """
     if partial:
-        return second
-    return torch.cat([first, second, second - first, first * second], dim=-1)
+        return vectors[second].double()
+    w1, w2 = vectors[first].double(), vectors[second].double()
+    return torch.cat([w1, w2, w2 - w1, w1 * w2], dim=-1)
 
 
 class StackedNets:
@@ -53,7 +65,7 @@ class StackedNets:
     def __init__(self, n_inputs: int, generators: Sequence[torch.Generator]) -> None:
         def uniform(n_in: int, *shape: int) -> torch.Tensor:
             draws = [torch.rand(shape, generator=generator) for generator in generators]
-            weights = (2 * torch.stack(draws) - 1) / math.sqrt(n_in)
+            weights = (2 * torch.stack(draws).double() - 1) / math.sqrt(n_in)
             return weights.requires_grad_()
 
         self.generators = generators
@@ -116,7 +128,7 @@ def train(
         order = torch.stack([torch.randperm(n, generator=g) for g in generators])
         for start in range(0, n, batch):
             rows = order[:, start : start + batch]
-            features = interact(vectors[first[rows]], vectors[second[rows]], partial)
+            features = interact(vectors, first[rows], second[rows], partial)
             logits = nets.logits(features, train=True)
             # A sum over nets: the gradient of each does not depend on how many there are.
             losses = cross_entropy(logits.transpose(1, 2), label[rows], reduction="none")
@@ -145,7 +157,7 @@ def _log_odds(
     nets: StackedNets, vectors: torch.Tensor, examples: Examples, partial: bool
 ) -> NDArray[np.float64]:
     """Of label 1 against 0, [n_nets, n_examples]."""
-    features = interact(vectors[examples.first], vectors[examples.second], partial)
-    logits = nets.logits(features[None]).double().numpy()
+    features = interact(vectors, examples.first, examples.second, partial)
+    logits = nets.logits(features[None]).numpy()
     log_odds: NDArray[np.float64] = logits[:, :, 1] - logits[:, :, 0]
     return log_odds

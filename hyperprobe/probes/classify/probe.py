@@ -182,9 +182,6 @@ def plan_classify(
         shown = representation(name).of(rows)
         return answer(shown, table[rows], view, seeds), shown.about
 
-    def is_quick(name: str, view: str) -> bool:
-        return view == PARTIAL or name == CHARACTERS or is_vectors(name)
-
     cells = [
         Cell(
             f"{one} {name} {view}",

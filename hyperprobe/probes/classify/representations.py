@@ -30,6 +30,7 @@ from hyperprobe.runs.files import write_bytes
 
 N_CHARACTER_FEATURES = 300
 NGRAMS = (1, 3)  # characters in a row
+PRECISION = "double on a CPU"  # of the arithmetic: vectors of other versions are encoded again
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def _contextual(
     if all_layers:
         wanted += [(i,) for i in range(encoder.depth + 1)]
         names += [str(i) for i in range(encoder.depth + 1)]
-    about: list[Any] = [name, encoder.source, options.dtype, encoder.device_type]
+    about: list[Any] = [name, encoder.source, options.dtype, encoder.device_type, PRECISION]
     identity = json.dumps([*about, wanted, mentions])
     path = cache / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.safetensors"
     vectors = _stored(path, (len(wanted), len(mentions), encoder.width))
