@@ -132,9 +132,9 @@ def encode(
     """Vectors [len(layers), n_mentions, width] in float32: the mean over a mention's pieces.
 
     On a CPU a model in single precision computes in double, so that its rounding, which depends on
-    the processor and the batch, is not seen. Each distinct sentence is run once. Of a sentence that is longer than the model
-    reads, as much on both sides of the word is used as fits. Raises `UserError` for
-    a layer that is not there or a tokenizer without character offsets.
+    the processor and the batch, is not seen. Each distinct sentence is run once. Of a sentence
+    that is longer than the model reads, as much on both sides of the word is used as fits. Raises
+    `UserError` for a layer that is not there or a tokenizer without character offsets.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise UserError(
