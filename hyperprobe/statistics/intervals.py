@@ -44,8 +44,14 @@ def resampled_totals(
     """
     n = counts.sum()
     step = max(1, COUNTS_AT_ONCE // len(counts))
-    sizes = [min(step, N_RESAMPLES - i) for i in range(0, N_RESAMPLES, step)]
-    return np.concatenate([random.multinomial(n, counts / n, size) @ values for size in sizes])
+    totals = np.zeros((N_RESAMPLES, *values.shape[1:]))
+    for start in range(0, N_RESAMPLES, step):
+        some = totals[start : start + step]
+        drawn = random.multinomial(n, counts / n, len(some))
+        # (a matrix product adds up in an order that depends on the processor and the threads)
+        for times, value in zip(drawn.T, values, strict=True):
+            some += np.multiply.outer(times, value)
+    return totals
 
 
 def interval(statistics: NDArray[np.float64]) -> tuple[float, float]:
