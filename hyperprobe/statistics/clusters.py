@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from hyperprobe.statistics.intervals import (
     CONFIDENCE,
+    are_few,
     interval,
     resampled_totals,
     wilson_interval,
@@ -38,12 +39,12 @@ def bootstrap_over(values: ArrayLike, clusters: ArrayLike, seed: int = 0) -> tup
     if not len(totals):
         return float("nan"), float("nan")
     # Clusters are sorted first, so that the order of the items does not choose the draws.
-    order = np.lexsort((sizes, totals))
-    pairs, counts = np.unique(
-        np.stack([totals[order], sizes[order]], axis=1), axis=0, return_counts=True
-    )
-    # (of few distinct totals and sizes, however many clusters)
-    sums = resampled_totals(counts, pairs, np.random.default_rng(seed))
+    order = np.lexsort((totals, sizes))
+    pairs = np.stack([totals[order], sizes[order]], axis=1)
+    distinct, counts = np.unique(pairs, axis=0, return_counts=True)
+    if not are_few(distinct, len(pairs)):  # which of them tie is a matter of rounding
+        distinct, counts = pairs, np.ones(len(pairs), dtype=np.int64)
+    sums = resampled_totals(counts, distinct, np.random.default_rng(seed))
     return interval(sums[:, 0] / sums[:, 1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +25,7 @@ def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     distinct, counts = np.unique(values, return_counts=True)
     random, n = np.random.default_rng(seed), len(values)
     means: NDArray[np.float64]
-    if len(distinct) <= max(FEW, FEW_SHARE * n):
+    if are_few(distinct, n):
         means = resampled_totals(counts, distinct, random) / n
     else:
         step = max(1, AT_ONCE // n)
@@ -32,6 +33,12 @@ def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
         drawn = (random.integers(0, n, size, dtype=np.int32) for size in sizes)
         means = np.concatenate([values[indices].mean(axis=1) for indices in drawn])
     return means
+
+
+def are_few(distinct: Sized, n: int) -> bool:
+    """Whether n values have so few distinct ones that it is quicker to draw how often each comes,
+    as of yes-no outcomes."""
+    return len(distinct) <= max(FEW, FEW_SHARE * n)
 
 
 def resampled_totals(
@@ -49,8 +56,8 @@ def resampled_totals(
         some = totals[start : start + step]
         drawn = random.multinomial(n, counts / n, len(some))
         # (a matrix product adds up in an order that depends on the processor and the threads)
-        for times, value in zip(drawn.T, values, strict=True):
-            some += np.multiply.outer(times, value)
+        for i in np.ndindex(values.shape[1:]):
+            some[:, *i] = (drawn * values[:, *i]).sum(axis=1)
     return totals
 
 

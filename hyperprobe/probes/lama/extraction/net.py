@@ -77,6 +77,8 @@ class Extractor(torch.nn.Module):
             # (input, forget, cell, output: a cell that keeps what it has read learns sooner)
             gates: torch.Tensor = self.lstm.get_parameter("bias_ih_l0")
             gates[N_HIDDEN : 2 * N_HIDDEN] += 1
+        # In single precision last digits, which depend on the processor, grow in training.
+        self.double()
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """[n_pairs, n_labels]"""
@@ -159,7 +161,7 @@ def extract(net: Extractor, examples: Sequence[Example]) -> list[Found]:
     for numbered in _batches(examples, BATCH):
         check_cancelled()
         some = [example for _, example in numbered]
-        best = torch.softmax(net(_batch(some)).double(), dim=1).max(dim=1)
+        best = torch.softmax(net(_batch(some)), dim=1).max(dim=1)
         ends = np.cumsum([len(one.pairs) for one in some])[:-1]
         parts = (np.split(part.numpy(), ends) for part in (best.indices, best.values))
         for (i, _), label, confidence in zip(numbered, *parts, strict=True):
