@@ -50,6 +50,7 @@ benchmark: $(VENV)/.installed-benchmarks
 	$(BIN)/python -m benchmarks.flat --items 20000 --facts 100000 --models 50 --megabytes 20
 	$(BIN)/python -m benchmarks.kills
 	$(BIN)/python -m benchmarks.start
+	$(BIN)/python -m benchmarks.processors
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -4,6 +4,8 @@ import json
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks import (
@@ -18,6 +20,7 @@ from benchmarks import (
     kills,
     lama_models,
     parity,
+    processors,
     scoring,
     start,
 )
@@ -134,6 +137,25 @@ def test_start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     monkeypatch.setattr(start, "COMMANDS", {"none": ["--none"]})
     with pytest.raises(SystemExit, match="--none of .*: hyperprobe: error"):
         start.main(["--rounds", "1"])
+
+
+def test_processors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="zero-shot --none: hyperprobe: error"):
+        processors.main(["--command", "zero-shot --none"])
+    one = pd.DataFrame({"model": ["a", "b"], "n": [1, 2], "share": [0.5, np.nan]})
+    assert processors.differences(one, one.assign(share=[0.5 + 1e-12, np.nan])) is None
+    other = one.assign(model=["a", "c"], share=[0.25, 1.0])
+    assert processors.differences(one, other) == (3, 0.25, "share")
+    n, largest, where = processors.differences(one, one[:1]) or (0, 0.0, "")
+    assert (n, where) == (6, "2 and 1 rows") and np.isnan(largest)
+    made = {"1": {"a.csv": one, "b.csv": one}, "2": {"a.csv": one, "b.csv": other}}
+    monkeypatch.setattr(
+        processors, "tables", lambda _, settings: made[settings.get("OMP_NUM_THREADS", "1")]
+    )
+    processors.main(["--command", "lama"])
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = (line.split() for line in lines if "lama" in line)
+    assert row == ["lama", "b.csv", "3", "0.2", "share"]
 
 
 def test_flat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
