@@ -7,7 +7,7 @@ vectors of the word's pieces. The pieces are found by character offsets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -131,10 +131,10 @@ def encode(
 ) -> Vectors:
     """Vectors [len(layers), n_mentions, width] in float32: the mean over a mention's pieces.
 
-    On a CPU a model in single precision computes in double, so that its rounding, which depends on
-    the processor and the batch, is not seen. Each distinct sentence is run once. Of a sentence
-    that is longer than the model reads, as much on both sides of the word is used as fits. Raises
-    `UserError` for a layer that is not there or a tokenizer without character offsets.
+    On a CPU a model in single precision computes in double if it can, so that its rounding, which
+    depends on the processor and the batch, is not seen. Each distinct sentence is run once. Of a
+    sentence that is longer than the model reads, as much on both sides of the word is used as
+    fits. Raises `UserError` for a layer that is not there or a tokenizer without character offsets.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise UserError(
@@ -168,7 +168,11 @@ def encode(
             max_rows or len(share),
         )
 
-    with _in_double_precision(model), progress(f"encoding with {name}", len(texts)) as advance:
+    shortest = texts[-1].ids
+    with (
+        _in_double_precision(model, lambda: _hidden_states(model, tokenizer, [shortest])),
+        progress(f"encoding with {name}", len(texts)) as advance,
+    ):
         if on_cpu:
             run_parallel(encode_share, [texts[i::N_SHARES] for i in range(N_SHARES)])
         else:
@@ -178,16 +182,20 @@ def encode(
 
 
 @contextmanager
-def _in_double_precision(model: Any) -> Iterator[None]:
-    """While it lasts, what is in single precision on a CPU has its weights in double, and then as
-    before: every single-precision number is one in double."""
+def _in_double_precision(model: Any, compute: Callable[[], object]) -> Iterator[None]:
+    """While it lasts, what is in single precision on a CPU has its weights in double, unless it
+    cannot `compute` so; then as before: every single-precision number is one in double."""
     tensors = [*model.parameters(), *model.buffers()]
     floats = {(t.dtype, t.device.type) for t in tensors if t.is_floating_point()}
     if floats != {(torch.float32, "cpu")}:
         yield
         return
-    model.double()
     try:
+        try:
+            model.double()
+            compute()
+        except (RuntimeError, TypeError, ValueError):  # (Mixtral, XGLM)
+            model.float()
         yield
     finally:
         model.float()

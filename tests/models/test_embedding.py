@@ -115,6 +115,25 @@ def test_the_same_numbers_in_any_batch(name: str, encoders: dict[str, Path]):
         assert after[key].dtype == value.dtype and torch.equal(after[key], value)
 
 
+def test_a_model_that_cannot_compute_in_double_precision(
+    encoders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+):
+    model, tokenizer, *_ = load_encoder(str(encoders["bert"]))
+    mentions = [find_word(word, sentence) for word, sentence, _ in SENTENCES]
+    double = encode(model, tokenizer, mentions)
+    forward, asked = type(model).forward, []
+
+    def single(self, **inputs):
+        asked.append(self.dtype)
+        if self.dtype != torch.float32:
+            raise RuntimeError("expected mat_a to be Float32, got Double")
+        return forward(self, **inputs)
+
+    monkeypatch.setattr(type(model), "forward", single)
+    np.testing.assert_allclose(encode(model, tokenizer, mentions), double, atol=1e-6)
+    assert asked[:2] == [torch.float64, torch.float32] and asked.count(torch.float64) == 1
+
+
 @pytest.mark.parametrize(
     ("word", "sentence", "found"),
     [
