@@ -143,5 +143,6 @@ def _categories(answered: Sequence[Answered]) -> dict[str, pd.CategoricalDtype]:
 def _numbers(table: pd.DataFrame, types: Mapping[str, pd.CategoricalDtype]) -> pd.DataFrame:
     """What metrics need of a table."""
     kept = table[[*NAMES, "item", "gold_rank", *FILTERED, "gold_score", *FACTORS.values()]]
-    small = dict.fromkeys(["item", "gold_rank", *FILTERED], np.int32)
-    return kept.astype({**types, **small, "gold_score": float, "best_score": float})
+    small = dict.fromkeys(["item", "gold_rank", *FILTERED, "n_subject_words"], np.int32)
+    scores = dict.fromkeys(["gold_score", "best_score"], float)
+    return kept.astype({**types, **small, **scores, "n_subject_pieces": np.float32})

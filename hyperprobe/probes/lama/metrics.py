@@ -15,7 +15,7 @@ Shares are percentages; MRR is a mean reciprocal rank between 0 and 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,7 @@ MACRO, MICRO = "macro", "micro"
 TYPES = ("1-1", "N-1", "N-M")
 GROUPS = {"sort": False, "observed": True}
 QUESTION = ["source", "relation", "model", "prompt", "text"]
+Values = dict[str, NDArray[np.float64]]  # metric -> what each fact adds to its mean
 
 
 def add_filtered_rank(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -109,21 +110,31 @@ def summarise_facts(predictions: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     rows = []
     for source, model, of_model in by_model(predictions):
         for ranking in (RAW, FILTERED):
-            parts = [
-                (str(name), str(part["type"].iloc[0]), _Outcomes.of(part, ranking, seed + i))
-                for i, (name, part) in enumerate(of_model.groupby("relation", **GROUPS))
-            ]
+            parts: list[tuple[str, str, _Outcomes]] = []
+            values: list[Values] = []
+            for i, (name, part) in enumerate(of_model.groupby("relation", **GROUPS)):
+                values.append(_values(part, ranking))
+                outcomes = _Outcomes.of(part, values[-1:], seed + i)
+                parts.append((str(name), str(part["type"].iloc[0]), outcomes))
             everything = [outcomes for _, _, outcomes in parts]
             groups = [(name, kind, [outcomes]) for name, kind, outcomes in parts]
             for kind in TYPES:
                 if of_kind := [outcomes for _, k, outcomes in parts if k == kind]:
                     groups.append((kind, kind, of_kind))
-            pooled = _Outcomes.of(of_model, ranking, seed)
+            pooled = _Outcomes.of(of_model, values, seed)
             groups += [(MACRO, "", everything), (MICRO, "", [pooled])]
             for name, kind, some in groups:
                 row = {"source": source, "relation": name, "type": kind, "model": model}
                 rows.append({**row, "ranking": ranking, **_summary(some)})
     return pd.DataFrame(rows)
+
+
+def _values(part: pd.DataFrame, ranking: str) -> Values:
+    return {
+        "p_at_1": 100 * hits(part, ranking, 1),
+        "p_at_10": 100 * hits(part, ranking, 10),
+        "mrr": reciprocal_ranks(part, ranking),
+    }
 
 
 @dataclass(frozen=True)
@@ -137,22 +148,18 @@ class _Outcomes:
     mean_log_prob: float
 
     @classmethod
-    def of(cls, part: pd.DataFrame, ranking: str, seed: int) -> _Outcomes:
-        values = {
-            "p_at_1": 100 * hits(part, ranking, 1),
-            "p_at_10": 100 * hits(part, ranking, 10),
-            "mrr": reciprocal_ranks(part, ranking),
-        }
+    def of(cls, part: pd.DataFrame, values: Sequence[Values], seed: int) -> _Outcomes:
+        """Of the facts in `part`, whose outcomes are the `values` of one relation after another."""
+        means, resampled = {}, {}
+        for key in values[0]:
+            of_facts = np.concatenate([one[key] for one in values])
+            means[key] = float(of_facts.mean())
+            resampled[key] = resampled_means(of_facts, seed)
         # Of language models alone: the others' scores are not probabilities of a word.
         scores = part["gold_score"].where(part["n_subject_pieces"].notna())
-        return cls(
-            len(part),
-            # (what is looked up and not found is a wrong answer, and not one that cannot be given)
-            int(((part["gold_rank"] > 0) | part["model"].isin(LOOKED_UP)).sum()),
-            {key: float(value.mean()) for key, value in values.items()},
-            {key: resampled_means(value, seed) for key, value in values.items()},
-            float(scores.mean()),
-        )
+        # (what is looked up and not found is a wrong answer, and not one that cannot be given)
+        n_scored = int(((part["gold_rank"] > 0) | part["model"].isin(LOOKED_UP)).sum())
+        return cls(len(part), n_scored, means, resampled, float(scores.mean()))
 
 
 def _summary(groups: list[_Outcomes]) -> dict[str, Any]:
