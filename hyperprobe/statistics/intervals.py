@@ -12,7 +12,7 @@ from scipy.special import betainc, ndtri
 N_RESAMPLES = 4000
 CONFIDENCE = 0.95
 FEW, FEW_SHARE = 20, 1 / 50  # distinct values, and their share of all values
-AT_ONCE, COUNTS_AT_ONCE = 500_000, 4_000_000  # values, or how often each comes, drawn
+AT_ONCE, COUNTS_AT_ONCE = 500_000, 1_000_000  # values, or how often each comes, drawn
 
 
 def resampled_means(values: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
