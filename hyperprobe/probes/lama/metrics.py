@@ -233,14 +233,18 @@ def correlations(predictions: pd.DataFrame) -> pd.DataFrame:
     for source, model, of_model in by_model(predictions):
         if of_model["n_subject_pieces"].isna().all():
             continue  # no language model
-        columns = [of_model[column].to_numpy(dtype=float) for column in FACTORS.values()]
-        values = np.column_stack([*columns, hits(of_model, RAW, 1)])
-        matrix = pd.DataFrame(values, columns=[*FACTORS, "P@1"]).corr(method="pearson")
-        for i, metric in enumerate([*FACTORS, "P@1"]):
-            if i:
-                below = {name: matrix.loc[metric, name] for name in list(FACTORS)[:i]}
+        columns = {name: of_model[column] for name, column in FACTORS.items()}
+        columns["P@1"] = pd.Series(hits(of_model, RAW, 1), of_model.index)
+        for i, metric in enumerate(columns):
+            if i:  # (two columns at a time: of millions of rows a matrix is large)
+                below = {name: _pearson(columns[name], columns[metric]) for name in [*columns][:i]}
                 rows.append({"source": source, "model": model, "metric": metric, **below})
     return pd.DataFrame(rows)
+
+
+def _pearson(first: pd.Series, second: pd.Series) -> float:
+    pair = pd.DataFrame({"first": first, "second": second}).astype(float)
+    return float(pair.corr().loc["first", "second"])
 
 
 def summarise_negated(answers: pd.DataFrame) -> pd.DataFrame:
