@@ -17,13 +17,16 @@ GB = 1e9
 SAID_FROM = 1 * GB
 # Of a GPU's free memory, what weights may take before a model is spread over several devices.
 SHARE = 0.9
-BYTES = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 2}  # a number; int8: of what is not quantized
+# Of a number; int8: of what is not quantized.
+BYTES = {"fp64": 8, "fp32": 4, "bf16": 2, "fp16": 2, "int8": 2}
 
 
 class Needs(NamedTuple):
-    """Parameters of a model, and the bytes of its weights and of the largest batch."""
+    """Parameters of a model, the precision that it computes in, and the bytes of its weights and
+    of the largest batch."""
 
     n_parameters: int
+    precision: str
     weights: int
     batch: int
 
@@ -40,9 +43,10 @@ def needs(config: Any, auto_class: str, options: ModelOptions, on_cpu: bool) -> 
     if empty is None:
         return None
     numbers = sum(parameter.numel() for parameter in empty.parameters())
-    size = BYTES[options.dtype]
-    if auto_class == "AutoModel" and options.dtype == "fp32" and on_cpu:
-        size *= 2  # (encoders compute in double precision there)
+    # (encoders compute in double precision there)
+    is_double = auto_class == "AutoModel" and options.dtype == "fp32" and on_cpu
+    precision = "fp64" if is_double else options.dtype
+    size = BYTES[precision]
     weights = size * numbers
     if options.dtype == "int8":
         weights -= sum(module.weight.numel() for module in quantized_layers(empty))
@@ -58,7 +62,7 @@ def needs(config: Any, auto_class: str, options: ModelOptions, on_cpu: bool) -> 
                  and p.shape[0] != text.vocab_size), default=width)  # fmt: skip
     n_logits = 0 if empty.get_output_embeddings() is None else rows if masked else tokens
     batch = tokens * (kept + 2 * inner * size) + n_logits * text.vocab_size * 8
-    return Needs(numbers, int(weights), int(batch))
+    return Needs(numbers, precision, int(weights), int(batch))
 
 
 def quantized_layers(model: Any) -> list[torch.nn.Linear]:
@@ -96,24 +100,24 @@ def plan(name: str, config: Any, auto_class: str, options: ModelOptions, device:
     if is_open and free is not None and needed.weights > SHARE * free:
         device, free = SPREAD, free_memory(SPREAD)
     if needed.weights >= SAID_FROM:
-        print(one_line(_said(name, needed, options, device, free)), file=sys.stderr)
+        print(one_line(_said(name, needed, device, free)), file=sys.stderr)
     if free is not None and needed.weights > free:
         raise UserError(_refused(name, needed, options, device, free))
     return device
 
 
-def _said(name: str, needed: Needs, options: ModelOptions, device: str, free: int | None) -> str:
+def _said(name: str, needed: Needs, device: str, free: int | None) -> str:
     left = "" if free is None else f", of {_gb(free)} free"
     return (
         f"{name}: {needed.n_parameters / 1e9:.1f} billion parameters, {_gb(needed.weights)} in "
-        f"{options.dtype} on {device}{left}; batches take about {_gb(needed.batch)}, less where "
+        f"{needed.precision} on {device}{left}; batches take about {_gb(needed.batch)}, less where "
         "that does not fit"
     )
 
 
 def _refused(name: str, needed: Needs, options: ModelOptions, device: str, free: int) -> str:
-    full = needed.weights / BYTES[options.dtype]
-    sizes = {"bf16": 2 * full, "int8": 1.1 * full} if options.dtype != "int8" else {}
+    n = needed.n_parameters
+    sizes = {"bf16": 2 * n, "int8": 1.1 * n} if options.dtype != "int8" else {}
     remedies = [
         f"--dtype {dtype} (about {_gb(size)})"
         for dtype, size in sizes.items()
@@ -123,7 +127,7 @@ def _refused(name: str, needed: Needs, options: ModelOptions, device: str, free:
         remedies.append("--device spread")
     remedy = " or ".join(remedies) or "a smaller model or a larger machine"
     return (
-        f"the weights of {name} take {_gb(needed.weights)} in {options.dtype}, and {device} has "
+        f"the weights of {name} take {_gb(needed.weights)} in {needed.precision}, and {device} has "
         f"{_gb(free)} free: use {remedy}"
     )
 

@@ -100,6 +100,14 @@ def test_a_model_that_does_not_fit_is_refused(free, gigabytes: float, dtype, rem
         plan("llama", LLAMA_7B, CAUSAL, ModelOptions(dtype=dtype), "cpu")
 
 
+def test_an_encoder_needs_double_precision_on_a_cpu(free):
+    free(cpu=40)
+    said = r"take 5\d.\d GB in fp64, .*: use --dtype bf16 \(about 13.\d GB\) or --dtype int8"
+    with pytest.raises(UserError, match=said):
+        plan("llama", LLAMA_7B, "AutoModel", ModelOptions(), "cpu")
+    assert plan("llama", LLAMA_7B, "AutoModel", ModelOptions(dtype="bf16"), "cpu") == "cpu"
+
+
 def test_a_model_larger_than_the_gpu_is_spread(free):
     free(cuda=31, spread=90)
     assert plan("llama", LLAMA_7B, CAUSAL, ModelOptions(), "cuda") == "cuda"  # 27 GB
